@@ -1,0 +1,39 @@
+// Exact sums of fractions.
+//
+// A sum that events add to and take from forever must not drift: a term is computed in double,
+// rounded once to a multiple of 2^-60, and summed as a 128-bit integer, so that any order of
+// additions and removals gives the same bits. Terms lie in [-7, 7]; a sum holds 2^64 of them.
+// The error of a mean is at most 2^-53, a double's own.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace gapwatch {
+
+using FixedTerm = std::int64_t;  // a fraction times 2^60
+
+inline FixedTerm fixed_term(double value) { return std::llrint(value * 0x1p60); }
+
+// numerator / denominator, 0 <= numerator <= denominator, denominator > 0.
+inline FixedTerm fixed_ratio(std::uint32_t numerator, std::uint32_t denominator) {
+  return fixed_term(static_cast<double>(numerator) / static_cast<double>(denominator));
+}
+
+// 128-bit sum of terms.
+class FixedSum {
+ public:
+  void add(FixedTerm term) { sum_ += term; }
+  void subtract(FixedTerm term) { sum_ -= term; }
+  void add(const FixedSum& other) { sum_ += other.sum_; }
+  void subtract(const FixedSum& other) { sum_ -= other.sum_; }
+  double value() const { return std::ldexp(static_cast<double>(sum_), -60); }
+  // sum / count, or NaN at count = 0 (callers turn it into an absent number).
+  double mean(std::uint64_t count) const { return value() / static_cast<double>(count); }
+  friend bool operator==(const FixedSum&, const FixedSum&) = default;
+
+ private:
+  __int128 sum_ = 0;
+};
+
+}  // namespace gapwatch

@@ -1,0 +1,86 @@
+// Source: where records come from, in partitions, in order.
+//
+// The caller drives: poll() hands over the next records and whatever happened to the assignment.
+// A source never decides where to start: the caller answers every assignment with the next offset
+// stored beside its counts, so counts and position cannot drift apart.
+//
+// Threads: one caller. Errors: kRetry is passing (the source goes on by itself, say it and poll
+// again), kRefuse ends the run.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "config/settings.h"
+
+namespace gapwatch::ingest {
+
+// One partition of a topic; for a file, its name and partition 0.
+struct PartitionName {
+  std::string topic;
+  std::int32_t partition = 0;
+  friend auto operator<=>(const PartitionName&, const PartitionName&) = default;
+};
+
+// Index of an assigned partition, chosen by the source, stable while it stays assigned.
+using PartitionIndex = std::uint32_t;
+
+struct Record {
+  PartitionIndex partition = 0;
+  Offset offset = 0;  // Kafka offset; for a file, the 0-based line number
+  TimeMs time = 0;    // the record's own time stamp; 0 where there is none
+  std::string_view key;
+  std::string_view value;
+  bool tombstone = false;  // a null value, not an empty one
+};
+
+// What the caller does with what poll() finds, in the order it happened.
+class SourceHandler {
+ public:
+  virtual ~SourceHandler() = default;
+  // A partition is ours: answer with the offset of the next record wanted, or nothing for the
+  // source's beginning. An error refuses the partition and ends the run.
+  virtual Result<std::optional<Offset>> on_assigned(PartitionIndex index, const PartitionName& name) = 0;
+  // A partition is about to leave: everything of it must be durable when this returns.
+  virtual void on_revoked(PartitionIndex index) = 0;
+  // Records, in order within each partition. Their memory is valid during the call.
+  virtual void on_records(std::span<const Record> records) = 0;
+};
+
+// How far a partition is; for lag and the watermark.
+struct PartitionProgress {
+  PartitionName name;
+  Offset next = 0;                    // the next offset the caller will be given
+  std::optional<Offset> end;          // one past the last record known to exist
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  // Waits up to `wait` for something to happen and hands it over. True: more may come. False: the
+  // source has ended (files and standard input do, Kafka never).
+  virtual Result<bool> poll(std::chrono::milliseconds wait, SourceHandler& handler) = 0;
+  // Tells the source that records below `next` are durable (for tooling; positions are the state's).
+  virtual void committed(PartitionIndex index, Offset next) = 0;
+  virtual void pause() = 0;
+  virtual void resume() = 0;
+  virtual std::vector<PartitionProgress> progress() const = 0;
+  // Gives up the assignment (on_revoked is called for each partition) and leaves the group.
+  virtual void close(SourceHandler& handler) = 0;
+};
+
+// Waits until the topics exist; refuses with a message that says what to do.
+Result<std::unique_ptr<Source>> make_kafka_source(const config::KafkaSource& settings);
+// Plain, .gz and .zst files, by their first bytes, in the given order; "-" is standard input.
+Result<std::unique_ptr<Source>> make_file_source(const std::vector<std::string>& files);
+
+}  // namespace gapwatch::ingest

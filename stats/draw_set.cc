@@ -1,0 +1,182 @@
+#include "stats/draw_set.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace gapwatch::stats {
+namespace {
+
+DrawOutcome exchange_bits(DrawSet::Word& word, unsigned bit, DrawOutcome outcome) {
+  const auto code = static_cast<unsigned>(outcome);
+  const auto mask = std::uint64_t{1} << bit;
+  const auto before = ((word.judged >> bit) & 1) | (((word.success >> bit) & 1) << 1);
+  word.judged = (word.judged & ~mask) | (std::uint64_t{code & 1} << bit);
+  word.success = (word.success & ~mask) | (std::uint64_t{code >> 1} << bit);
+  return static_cast<DrawOutcome>(before);
+}
+
+}  // namespace
+
+// Words 1.. of the dense draws, and the far ones.
+struct DrawSet::Block {
+  std::vector<Word> dense;
+  std::vector<FarDraw> far;
+  std::size_t present = 0;  // draws in this block
+};
+
+DrawSet::~DrawSet() { delete block_; }
+
+DrawSet::DrawSet(DrawSet&& other) noexcept
+    : first_(std::exchange(other.first_, {0, 0})), block_(std::exchange(other.block_, nullptr)) {}
+
+DrawSet& DrawSet::operator=(DrawSet&& other) noexcept {
+  std::swap(first_, other.first_);
+  std::swap(block_, other.block_);
+  return *this;
+}
+
+DrawSet::DrawSet(const DrawSet& other)
+    : first_(other.first_), block_(other.block_ != nullptr ? new Block(*other.block_) : nullptr) {}
+
+DrawSet& DrawSet::operator=(const DrawSet& other) { return *this = DrawSet(other); }
+
+void DrawSet::clear() { *this = DrawSet(); }
+
+bool DrawSet::empty() const { return first_.present() == 0 && (block_ == nullptr || block_->present == 0); }
+
+std::size_t DrawSet::words() const { return 1 + (block_ != nullptr ? block_->dense.size() : 0); }
+
+DrawSet::Word DrawSet::word(std::size_t w) const { return w == 0 ? first_ : block_->dense[w - 1]; }
+
+std::span<const DrawSet::FarDraw> DrawSet::far() const {
+  if (block_ == nullptr) return {};
+  return block_->far;
+}
+
+std::size_t DrawSet::heap_bytes() const {
+  if (block_ == nullptr) return 0;
+  return sizeof(Block) + block_->dense.capacity() * sizeof(Word) + block_->far.capacity() * sizeof(FarDraw);
+}
+
+DrawOutcome DrawSet::get(std::uint64_t draw) const {
+  if (draw / 64 < words()) {
+    Word copy = word(draw / 64);
+    return exchange_bits(copy, draw % 64, DrawOutcome::kAbsent);
+  }
+  const auto entries = far();
+  const auto at = std::lower_bound(entries.begin(), entries.end(), draw,
+                                   [](const FarDraw& entry, std::uint64_t key) { return entry.draw < key; });
+  return at != entries.end() && at->draw == draw ? at->outcome : DrawOutcome::kAbsent;
+}
+
+DrawOutcome DrawSet::exchange(std::uint64_t draw, DrawOutcome outcome) {
+  if (draw < 64) return exchange_bits(first_, static_cast<unsigned>(draw), outcome);
+  if (block_ == nullptr) {
+    if (outcome == DrawOutcome::kAbsent) return DrawOutcome::kAbsent;
+    block_ = new Block;
+  }
+  return exchange_beyond(draw, outcome);
+}
+
+DrawOutcome DrawSet::exchange_beyond(std::uint64_t draw, DrawOutcome outcome) {
+  const auto w = draw / 64;
+  // Dense costs 16 bytes a word, far 16 bytes a draw: dense where it is at most about as much.
+  if (w >= words() && outcome != DrawOutcome::kAbsent && w <= 4 + block_->present + std::popcount(first_.present())) {
+    grow(w);
+  }
+  DrawOutcome before = DrawOutcome::kAbsent;
+  if (w < words()) {
+    before = exchange_bits(block_->dense[w - 1], draw % 64, outcome);
+  } else {
+    auto& far = block_->far;
+    const auto at = std::lower_bound(far.begin(), far.end(), draw,
+                                     [](const FarDraw& entry, std::uint64_t key) { return entry.draw < key; });
+    if (at != far.end() && at->draw == draw) {
+      before = std::exchange(at->outcome, outcome);
+      if (outcome == DrawOutcome::kAbsent) far.erase(at);
+    } else if (outcome != DrawOutcome::kAbsent) {
+      far.insert(at, {draw, outcome});
+    }
+  }
+  block_->present += outcome != DrawOutcome::kAbsent;
+  block_->present -= before != DrawOutcome::kAbsent;
+  return before;
+}
+
+// Makes word `w` dense, and takes in the far draws that now have a place.
+void DrawSet::grow(std::size_t w) {
+  block_->dense.resize(w, Word{0, 0});
+  auto& far = block_->far;
+  const auto end = std::find_if(far.begin(), far.end(), [&](const FarDraw& entry) { return entry.draw / 64 > w; });
+  for (auto at = far.begin(); at != end; ++at) {
+    exchange_bits(block_->dense[at->draw / 64 - 1], at->draw % 64, at->outcome);
+  }
+  far.erase(far.begin(), end);
+}
+
+namespace {
+
+// Far draws, and dense ones of cells whose last word differs: merged by index.
+PairedCount paired_beyond(std::span<const DrawSet* const> pool, std::uint64_t from) {
+  std::vector<DrawSet::FarDraw> common;
+  bool first = true;
+  for (const DrawSet* draws : pool) {
+    std::vector<DrawSet::FarDraw> own;
+    draws->for_each([&](std::uint64_t draw, DrawOutcome outcome) {
+      if (draw >= from && outcome != DrawOutcome::kUnscored) own.push_back({draw, outcome});
+    });
+    if (first) {
+      common = std::move(own);
+      first = false;
+      continue;
+    }
+    std::size_t kept = 0, j = 0;
+    for (const auto& entry : common) {
+      while (j < own.size() && own[j].draw < entry.draw) ++j;
+      if (j == own.size()) break;
+      if (own[j].draw != entry.draw) continue;
+      const bool success = entry.outcome == DrawOutcome::kSuccess || own[j].outcome == DrawOutcome::kSuccess;
+      common[kept++] = {entry.draw, success ? DrawOutcome::kSuccess : DrawOutcome::kFailure};
+    }
+    common.resize(kept);
+  }
+  PairedCount count;
+  for (const auto& entry : common) {
+    ++count.aligned;
+    count.any_success += entry.outcome == DrawOutcome::kSuccess;
+  }
+  return count;
+}
+
+}  // namespace
+
+PairedCount paired_count(std::span<const DrawSet* const> pool) {
+  PairedCount count;
+  if (pool.empty()) return count;
+  std::size_t words = SIZE_MAX;
+  bool all_have_more = true;
+  for (const DrawSet* draws : pool) {
+    if (draws == nullptr) return count;
+    words = std::min(words, draws->words());
+  }
+  for (const DrawSet* draws : pool) all_have_more &= draws->words() > words || !draws->far().empty();
+  for (std::size_t w = 0; w < words; ++w) {
+    std::uint64_t aligned = ~std::uint64_t{0}, any = 0;
+    for (const DrawSet* draws : pool) {
+      const auto planes = draws->word(w);
+      aligned &= planes.judged;
+      any |= planes.judged & planes.success;
+    }
+    count.aligned += std::popcount(aligned);
+    count.any_success += std::popcount(aligned & any);
+  }
+  if (all_have_more) {
+    const auto rest = paired_beyond(pool, words * 64);
+    count.aligned += rest.aligned;
+    count.any_success += rest.any_success;
+  }
+  return count;
+}
+
+}  // namespace gapwatch::stats
