@@ -49,6 +49,18 @@ std::size_t DrawSet::words() const { return 1 + (block_ != nullptr ? block_->den
 
 DrawSet::Word DrawSet::word(std::size_t w) const { return w == 0 ? first_ : block_->dense[w - 1]; }
 
+void DrawSet::set_word(std::size_t w, Word planes) {
+  if (w == 0) {
+    first_ = planes;
+    return;
+  }
+  if (block_ == nullptr) block_ = new Block;
+  if (w >= words()) grow(w);
+  Word& place = block_->dense[w - 1];
+  block_->present += std::popcount(planes.present()) - std::popcount(place.present());
+  place = planes;
+}
+
 std::span<const DrawSet::FarDraw> DrawSet::far() const {
   if (block_ == nullptr) return {};
   return block_->far;

@@ -46,6 +46,8 @@ class DrawSet {
   };
   std::size_t words() const;
   Word word(std::size_t w) const;
+  // Puts back what word() gave, growing as needed; for reading stored draws.
+  void set_word(std::size_t w, Word planes);
   // The far draws, ascending; all beyond the last word.
   std::span<const FarDraw> far() const;
   // Heap bytes held.

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +20,7 @@
 #include "base/fixed_point.h"
 #include "stats/count_table.h"
 #include "stats/draw_set.h"
+#include "stats/trial_histogram.h"
 
 namespace gapwatch::stats {
 
@@ -41,10 +42,14 @@ struct PromptView {
 };
 
 // A router's choice for one prompt: weight of each pool policy (by pool order), summing to 1; a
-// named router has one weight 1.
+// named router has one weight 1. Empty: no decision, and the prompt is left out.
 using RouterWeights = std::span<const double>;
 
-// Sums over the prompts that were added and are complete (statistics.md section 1).
+class PromptTerms;  // what a spec fixes for every prompt: need by (threshold, trials), the band
+
+// Sums over the prompts that were added and are complete (statistics.md section 1). A copy shares
+// what the spec fixes. add() and remove() allocate nothing (but see TrialHistogram) and cost some
+// 10 ns a policy. A view's cells must be spec.pool_size many.
 class PoolSums {
  public:
   PoolSums() = default;
@@ -52,8 +57,9 @@ class PoolSums {
 
   void add(const PromptView& prompt) { apply(prompt, 1); }
   void remove(const PromptView& prompt) { apply(prompt, -1); }
+  // Both have the same spec, or one is default-made.
   void merge(const PoolSums& other);
-  friend bool operator==(const PoolSums&, const PoolSums&) = default;
+  friend bool operator==(const PoolSums& a, const PoolSums& b) { return a.same_sums(b); }
 
   struct AtThreshold {
     std::int64_t oracle = 0;   // prompts some policy covers
@@ -68,7 +74,7 @@ class PoolSums {
   std::int64_t partial = 0;          // some trial, not complete
   std::int64_t all_fail = 0, all_pass = 0;  // degenerate, among complete
   std::int64_t trials = 0;           // of complete prompts
-  std::map<std::uint32_t, std::int64_t> cells_by_trials;  // complete prompts' cells by n
+  TrialHistogram cells_by_trials;    // complete prompts' cells by n
   std::int64_t certain = 0, dead = 0, lone = 0, positive = 0;  // the premium's zero cases, and the rest
   std::int64_t paired_prompts = 0;   // complete prompts with an aligned draw
   FixedSum ceiling, union_product, union_paired, frechet_upper;
@@ -79,7 +85,12 @@ class PoolSums {
 
  private:
   void apply(const PromptView& prompt, int sign);
+  void add_rates(std::span<const CellCount> cells, int sign);
+  void add_coverage(std::span<const CellCount> cells, int sign);
+  bool same_sums(const PoolSums& other) const;
+
   SumsSpec spec_;
+  std::shared_ptr<const PromptTerms> terms_;
 };
 
 // What a router adds, over the complete prompts it has a decision for.
@@ -93,7 +104,7 @@ class RouterSums {
   friend bool operator==(const RouterSums&, const RouterSums&) = default;
 
   PoolSums routed;                   // the pool, on these prompts only
-  FixedSum rate;                     // sum of weight * p-hat
+  FixedSum rate;                     // of the weighted mean rate
   std::vector<FixedSum> misrouted;   // by threshold: on disagreement prompts, weight on policies that do not cover
 
  private:
@@ -139,7 +150,12 @@ struct PoolSummary {
   std::vector<CoverageSummary> coverage;  // by threshold
 };
 
+// `spec` is the one the sums were made with.
 PoolSummary summarize(const PoolSums& sums, const SumsSpec& spec);
+
+// One pass over a table, in order: what the running sums must equal. `paired` is empty or has one
+// entry a prompt.
+PoolSums sum_table(const CountTable& table, const SumsSpec& spec, std::span<const PairedCount> paired = {});
 
 // The gap to the union of `coupling` for a comparator whose mean rate is `comparator_rate`. Every number is
 // absent when nothing is complete, or when the coupling is "paired" and draws do not align; the

@@ -1,0 +1,149 @@
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <filesystem>
+
+#include "state/store.h"
+
+namespace gapwatch::state {
+namespace {
+
+namespace fs = std::filesystem;
+
+rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
+
+bool no_room(const rocksdb::Status& status) {
+  return status.IsNoSpace() || status.ToString().find("No space left") != std::string::npos ||
+         status.ToString().find("Disk quota") != std::string::npos;
+}
+
+// What the operator should hear, by what RocksDB says.
+Error explain(const std::string& path, const rocksdb::Status& status) {
+  const auto text = status.ToString();
+  const auto where = "state folder " + path;
+  if (no_room(status)) return retry(where + ": no room on the disk; free some space, counting goes on by itself then");
+  if (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos) {
+    return refuse(where + " is in use by another gapwatch; stop that one, or give this one a folder of its own");
+  }
+  if (status.IsCorruption()) {
+    return refuse(where + " is damaged (" + text +
+                  "); move it away and start again: the counts are rebuilt from the stream, or restore a backup");
+  }
+  if (text.find("Permission denied") != std::string::npos) {
+    return refuse(where + " cannot be read and written by this user; change its owner or its mode");
+  }
+  return refuse(where + ": " + text);
+}
+
+rocksdb::Options rocks_options(const RocksOptions& options) {
+  rocksdb::Options rocks;
+  rocks.create_if_missing = true;
+  rocks.paranoid_checks = true;
+  rocks.write_buffer_size = options.write_buffer_bytes;
+  rocks.max_write_buffer_number = 2;
+  rocks.max_background_jobs = 2;
+  rocks.max_total_wal_size = 4 * options.write_buffer_bytes;
+  rocks.keep_log_file_num = 2;
+  rocks.max_log_file_size = 1 << 20;
+  rocks.max_open_files = 256;
+  rocks.compression = rocksdb::kLZ4Compression;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.format_version = 5;  // readable by every supported RocksDB
+  rocks.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return rocks;
+}
+
+class RocksStore final : public Store {
+ public:
+  RocksStore(std::string path, std::unique_ptr<rocksdb::DB> db) : path_(std::move(path)), db_(std::move(db)) {}
+
+  Result<std::optional<std::string>> get(std::string_view key) override {
+    std::string value;
+    const auto status = db_->Get(rocksdb::ReadOptions(), slice(key), &value);
+    if (status.IsNotFound()) return std::optional<std::string>();
+    if (!status.ok()) return explain(path_, status);
+    return std::optional<std::string>(std::move(value));
+  }
+
+  Status scan(std::string_view prefix,
+              const std::function<Status(std::string_view, std::string_view)>& visit) override {
+    rocksdb::ReadOptions reading;
+    reading.fill_cache = false;
+    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(reading));
+    for (it->Seek(slice(prefix)); it->Valid() && it->key().starts_with(slice(prefix)); it->Next()) {
+      const auto key = it->key(), value = it->value();
+      if (auto status = visit({key.data(), key.size()}, {value.data(), value.size()}); !status) return status;
+    }
+    if (!it->status().ok()) return explain(path_, it->status());
+    return {};
+  }
+
+  Status write(const WriteBatch& batch) override {
+    // After a failed write RocksDB refuses every later one until it is told to go on.
+    if (failed_) {
+      if (const auto status = db_->Resume(); !status.ok()) return explain(path_, status);
+      failed_ = false;
+    }
+    rocksdb::WriteBatch rocks;
+    for (const auto& [key, value] : batch.entries) {
+      const auto status = value ? rocks.Put(slice(key), slice(*value)) : rocks.Delete(slice(key));
+      if (!status.ok()) return explain(path_, status);
+    }
+    rocksdb::WriteOptions writing;
+    writing.sync = true;
+    if (const auto status = db_->Write(writing, &rocks); !status.ok()) {
+      failed_ = true;
+      return explain(path_, status);
+    }
+    return {};
+  }
+
+  std::uint64_t size_bytes() const override {
+    std::uint64_t bytes = 0;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path_, error)) {
+      const auto size = entry.file_size(error);
+      if (!error) bytes += size;
+    }
+    return bytes;
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<rocksdb::DB> db_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_rocks_store(const RocksOptions& options) {
+  std::error_code error;
+  if (options.read_only && !fs::exists(fs::path(options.path) / "CURRENT", error)) {
+    return refuse("state folder " + options.path + " holds no state (no file CURRENT in it)");
+  }
+  if (!options.read_only) {
+    fs::create_directories(options.path, error);
+    if (error) {
+      return refuse("state folder " + options.path + " cannot be made: " + error.message() +
+                    "; make it, or name another in state.path");
+    }
+  }
+  const auto rocks = rocks_options(options);
+  rocksdb::DB* db = nullptr;
+  const auto status = options.read_only ? rocksdb::DB::OpenForReadOnly(rocks, options.path, &db)
+                                        : rocksdb::DB::Open(rocks, options.path, &db);
+  if (!status.ok()) {
+    auto said = explain(options.path, status);
+    said.action = Action::kRefuse;
+    return said;
+  }
+  return std::unique_ptr<Store>(std::make_unique<RocksStore>(options.path, std::unique_ptr<rocksdb::DB>(db)));
+}
+
+}  // namespace gapwatch::state

@@ -1,0 +1,70 @@
+// Row: one prompt of one channel in one partition, all its cells. The unit that is stored.
+//
+// Cells are indexed by the channel's column of a policy (order of first sight in this process). A
+// row may be shorter than the channel is wide: cells beyond its end are empty.
+// Counts: trials = judged draws, identified or not, plus pre-counted ones; successes <= trials <= 2^31 - 1.
+//
+// Threads: as a plain value. Cost: 40 bytes a cell, draws beyond the 64th of a cell apart.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "stats/draw_set.h"
+
+namespace gapwatch::state {
+
+inline constexpr std::uint32_t kMaxCount = (1u << 31) - 1;
+
+struct Cell {
+  std::uint32_t trials = 0;
+  std::uint32_t successes = 0;
+  std::uint32_t unscored = 0;
+  stats::DrawSet draws;
+
+  bool empty() const { return trials == 0 && unscored == 0 && draws.empty(); }
+};
+
+// A router's latest decision for a prompt: policies by name id, weights summing to 1.
+struct Decision {
+  RouterId router;
+  std::vector<std::pair<PolicyId, double>> weights;
+};
+
+// All routers' decisions for one prompt of one eval, shared by its rows (one a scorer).
+struct RouteSet {
+  std::vector<Decision> decisions;
+};
+
+struct Row {
+  std::string_view prompt;  // memory of the shard
+  ChannelId channel;
+  SliceId slice;            // id 0 is "no slice"
+  bool touched = false;     // its terms are out of the running sums until the next refresh
+  bool unsaved = false;     // differs from the store
+  RouteSet* routes = nullptr;
+  std::vector<Cell> cells;
+};
+
+// ---- Bytes (state/FORMAT.md) ----
+
+// Policies in a stored row are ids of the partition's own dictionary. An encoder is given the id of
+// each column, a decoder the column of each id.
+std::string encode_row(const Row& row, std::string_view slice, const std::vector<std::uint32_t>& id_of_column);
+
+struct DecodedCell {
+  std::uint32_t policy_id = 0;
+  Cell cell;
+};
+struct DecodedRow {
+  std::string slice;
+  std::vector<DecodedCell> cells;
+};
+// Refuses bytes of an unknown version and bytes that do not add up.
+Result<DecodedRow> decode_row(std::string_view bytes);
+
+}  // namespace gapwatch::state
