@@ -19,6 +19,14 @@ if(GAPWATCH_SANITIZE)
   target_link_options(gapwatch_flags INTERFACE -fsanitize=${GAPWATCH_SANITIZE})
 endif()
 
+if(GAPWATCH_SANITIZE STREQUAL "thread")  # librdkafka's threads, made visible to it
+  add_library(gapwatch_c11_threads SHARED ${CMAKE_SOURCE_DIR}/tests/support/c11_threads_tsan.c)
+  target_compile_options(gapwatch_c11_threads PRIVATE -fsanitize=thread)
+  target_link_options(gapwatch_c11_threads PRIVATE -fsanitize=thread)
+  target_link_options(gapwatch_flags INTERFACE -Wl,--no-as-needed)
+  target_link_libraries(gapwatch_flags INTERFACE gapwatch_c11_threads)
+endif()
+
 # gapwatch_folder(NAME LINKS ...): the library of one folder, from all its sources.
 # What it links is all it may include: the arrows between folders are here.
 function(gapwatch_folder name)
