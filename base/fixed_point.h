@@ -20,6 +20,8 @@ inline FixedTerm fixed_ratio(std::uint32_t numerator, std::uint32_t denominator)
   return fixed_term(static_cast<double>(numerator) / static_cast<double>(denominator));
 }
 
+__extension__ using Int128 = __int128;
+
 // 128-bit sum of terms.
 class FixedSum {
  public:
@@ -33,7 +35,8 @@ class FixedSum {
   friend bool operator==(const FixedSum&, const FixedSum&) = default;
 
  private:
-  __int128 sum_ = 0;
+  __extension__ using Wide = __int128;
+  Wide sum_ = 0;
 };
 
 }  // namespace gapwatch

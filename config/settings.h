@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct KafkaSource {
   milliseconds session_timeout{10'000};  // how soon the group gives a dead monitor's partitions away
   std::uint64_t queue_bytes = 64 << 20;  // fetched and not yet counted, all partitions together
   std::map<std::string, std::string> properties;  // to librdkafka, untouched
+  std::set<std::string> hidden_properties;        // those that came from a file or the environment: never shown
 };
 
 struct Source {
@@ -93,9 +95,11 @@ struct Settings {
   EventDefaults events;
   StateSettings state;
   HttpSettings http;
+  Monitor automatic_monitor;      // thresholds, nulls and so on of the monitors nobody configured
   std::vector<Monitor> monitors;  // empty: one for every (eval, scorer) seen, pool auto
   std::uint32_t threads = 0;      // for evaluations; 0: one per core
-  std::uint32_t max_policies = 1'000;
+  std::uint32_t max_policies = 1'000;      // of one (eval, scorer)
+  std::uint32_t max_monitors = 64;         // made automatically
   std::uint64_t max_prompts = 10'000'000;
 };
 

@@ -26,7 +26,7 @@ enum class Outcome : std::uint8_t { kFailure, kSuccess, kUnscored };
 
 struct RouteWeight {
   std::string_view policy;
-  double weight;  // in (0, 1]; the weights of one decision sum to 1
+  double weight;  // of a decision: in (0, 1], summing to 1; of a propensity: in [0, 1]
 };
 
 struct Event {
@@ -37,8 +37,12 @@ struct Event {
   std::string_view slice;    // empty: none said
   std::string_view answer;   // empty: none
   std::string_view id;
-  std::string_view router;                // kRoute
-  std::span<const RouteWeight> weights;   // kRoute
+  std::string_view router;               // kRoute
+  std::span<const RouteWeight> weights;  // kRoute, by policy name; a plain decision is one of weight 1
+  // With which probability the traffic router sent this request to this policy, in (0, 1]; and to
+  // each policy, by name, where the record says.
+  std::optional<double> propensity;
+  std::span<const RouteWeight> propensities;
   std::optional<std::uint64_t> draw;      // absent: the record's own position is its identity
   std::uint32_t successes = 0, trials = 0;  // kCounts
   std::optional<TimeMs> time;

@@ -44,6 +44,7 @@ struct Row {
   std::string_view prompt;  // memory of the shard
   ChannelId channel;
   SliceId slice;            // id 0 is "no slice"
+  std::uint32_t index = 0;  // in the shard
   bool touched = false;     // its terms are out of the running sums until the next refresh
   bool unsaved = false;     // differs from the store
   RouteSet* routes = nullptr;

@@ -1,0 +1,88 @@
+// Catalog: the names of this process, and which monitor looks at which channel.
+//
+// A channel is one (eval, scorer). Each has its own columns: policies in order of first sight. A
+// monitor sees one channel through its pool: policies by name, so nothing it reports depends on
+// arrival. A monitor with an automatic pool grows with its channel; without configured monitors every
+// channel gets one with an automatic pool.
+//
+// Threads: owned by the ledger's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "config/settings.h"
+#include "state/names.h"
+#include "stats/running.h"
+
+namespace gapwatch::state {
+
+using MonitorIndex = std::uint32_t;
+
+struct Channel {
+  std::uint32_t eval = 0;   // id in Catalog::evals()
+  std::string eval_name, scorer;
+  NameTable policies;       // id: column
+  std::vector<MonitorIndex> monitors;
+};
+
+struct MonitorDef {
+  config::Monitor config;
+  ChannelId channel;
+  bool automatic = false;                // the pool is every policy of the channel
+  std::vector<std::string> pool;         // by name
+  std::vector<std::uint32_t> columns;    // of each pool policy; kNoColumn while it was never seen
+  std::optional<SliceId> slice;
+  stats::SumsSpec spec;
+  std::uint32_t generation = 0;          // counts changes of the pool and its columns
+};
+inline constexpr std::uint32_t kNoColumn = UINT32_MAX;
+
+class Catalog {
+ public:
+  explicit Catalog(const config::Settings& settings);
+
+  // The channel of (eval, scorer), made at first sight.
+  ChannelId channel(std::string_view eval, std::string_view scorer);
+  const Channel& at(ChannelId id) const { return *channels_[id.value]; }
+  std::uint32_t channel_count() const { return static_cast<std::uint32_t>(channels_.size()); }
+
+  enum class Refusal { kNone, kUnknownPolicy, kTooManyPolicies };
+  struct Column {
+    std::uint32_t index = kNoColumn;
+    Refusal refusal = Refusal::kNone;
+  };
+  // The column of a policy in a channel, made at first sight unless every pool is closed to it or
+  // the cap is reached.
+  Column column(ChannelId channel, std::string_view policy);
+  // The same for a policy that is in the store already: never refused.
+  std::uint32_t stored_column(ChannelId channel, std::string_view policy);
+
+  const std::vector<std::unique_ptr<MonitorDef>>& monitors() const { return monitors_; }
+  SliceId slice(std::string_view name) { return {slices_.intern(name)}; }
+  const std::string& slice_name(SliceId id) const { return slices_.name(id.value); }
+  RouterId router(std::string_view name) { return {routers_.intern(name)}; }
+  const std::string& router_name(RouterId id) const { return routers_.name(id.value); }
+  PolicyId policy(std::string_view name) { return {policies_.intern(name)}; }
+  const std::string& policy_name(PolicyId id) const { return policies_.name(id.value); }
+  std::uint32_t eval(std::string_view name) { return evals_.intern(name); }
+  const NameTable& evals() const { return evals_; }
+
+ private:
+  void add_monitor(const config::Monitor& config, ChannelId id);
+  std::uint32_t add_column(Channel& channel, std::string_view policy);
+  void set_pool(MonitorDef& monitor, const Channel& channel);
+
+  const config::Settings& settings_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<std::unique_ptr<MonitorDef>> monitors_;
+  NameTable channel_keys_, slices_, routers_, policies_, evals_;
+  std::string key_;  // scratch
+};
+
+}  // namespace gapwatch::state

@@ -1,0 +1,55 @@
+// Keys of the store and the small values (state/FORMAT.md).
+//
+// Everything of a partition starts with one letter for its kind and the partition's place, so that
+// a partition can be read, moved or dropped by prefix.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "state/catalog.h"
+#include "state/row.h"
+
+namespace gapwatch::state {
+
+inline constexpr char kMetaKey[] = "M";
+inline constexpr std::uint32_t kFormatVersion = 1;
+
+enum class KeyKind : char { kOffset = 'O', kName = 'N', kRow = 'R', kRoute = 'D' };
+
+std::string partition_place(std::string_view topic, std::int32_t partition);
+// The prefix of all keys of this kind in the partition.
+std::string key_prefix(KeyKind kind, std::string_view place);
+
+std::string offset_key(std::string_view place);
+std::string name_key(std::string_view place, std::uint32_t id);
+std::string row_key(std::string_view place, std::string_view eval, std::string_view scorer, std::string_view prompt);
+std::string route_key(std::string_view place, std::string_view router, std::string_view eval, std::string_view prompt);
+
+struct PartitionPlace {
+  std::string topic;
+  std::int32_t partition = 0;
+};
+// The place an offset key names.
+Result<PartitionPlace> parse_offset_key(std::string_view key);
+
+struct RowName {
+  std::string eval, scorer, prompt;
+};
+// `key` without its prefix.
+Result<RowName> parse_row_key(std::string_view rest);
+
+struct RouteName {
+  std::string router, eval, prompt;
+};
+Result<RouteName> parse_route_key(std::string_view rest);
+
+std::string encode_decision(const Decision& decision, const Catalog& catalog);
+Status decode_decision(std::string_view bytes, Catalog& catalog, Decision& decision);
+
+std::string encode_offset(Offset next);
+Result<Offset> decode_offset(std::string_view bytes);
+
+}  // namespace gapwatch::state

@@ -1,0 +1,88 @@
+// Ledger: the whole state. Shards of the partitions held, the catalog, and the store behind them.
+//
+// Rule of durability: a checkpoint is one synced batch of every changed row together with the offset
+// up to which the stream has been counted. After a crash at any instant the store holds the counts of
+// exactly the records below its offsets, and reading on from there ends in the counts of a run that
+// was never interrupted. A record below a partition's offset is ignored, so a re-delivery never
+// counts twice.
+//
+// Threads: one owner thread for everything; snapshots, once made, belong to nobody and may be read anywhere.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/settings.h"
+#include "state/catalog.h"
+#include "state/event.h"
+#include "state/shard.h"
+#include "state/store.h"
+
+namespace gapwatch::state {
+
+// One monitor at one moment, cheap: definition and merged sums.
+struct MonitorMoment {
+  config::Monitor config;
+  std::string eval, scorer;
+  std::vector<std::string> pool;
+  stats::SumsSpec spec;
+  MonitorSums sums;
+};
+
+// One monitor's rows at one moment, for everything that needs the table: prompts by name, pool by name.
+struct TableSnapshot {
+  stats::CountTable table;                  // every prompt with anything in the pool
+  std::vector<std::string> slices;          // by prompt
+  std::vector<stats::DrawSet> draws;        // prompts x pool, or empty: left out because the table is large
+  std::map<std::string, std::vector<std::vector<double>>> routers;  // name -> by prompt: pool weights, or empty
+};
+
+class Ledger {
+ public:
+  // `store` may be null: state in memory only. Both must outlive the ledger.
+  Ledger(const config::Settings& settings, Store* store);
+
+  // Checks the store's format, writes it when the store is new. Call once, first.
+  Status open();
+
+  // Takes a partition on, reading what is stored of it; the offset of the next record wanted.
+  Result<std::optional<Offset>> take_partition(const std::string& topic, std::int32_t partition);
+  // Forgets a partition held; what was not checkpointed is lost (and will be read again).
+  void drop_partition(const std::string& topic, std::int32_t partition);
+  Shard* shard(const std::string& topic, std::int32_t partition);
+  const std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>>& shards() const { return shards_; }
+
+  // Every partition in the store is taken on: for inspection and export.
+  Status take_all();
+
+  // Makes everything counted so far durable. kRetry: nothing was lost, call again later.
+  Status checkpoint();
+  bool unsaved() const;
+  std::size_t dirty_rows() const;
+
+  // Brings every shard's sums up to date; the moments below are of the last refresh.
+  void refresh();
+  std::size_t monitor_count() const { return catalog_.monitors().size(); }
+  MonitorMoment moment(MonitorIndex monitor) const;
+  // `max_draw_cells`: tables of more cells come without draws.
+  TableSnapshot snapshot(MonitorIndex monitor, std::size_t max_draw_cells) const;
+  // The sums of refresh() counted afresh from the rows.
+  MonitorSums recount(MonitorIndex monitor) const;
+
+  Catalog& catalog() { return catalog_; }
+  const Catalog& catalog() const { return catalog_; }
+  std::uint64_t cells() const;
+  std::uint64_t prompts() const;
+
+ private:
+  const config::Settings& settings_;
+  Store* store_;
+  Catalog catalog_;
+  std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
+};
+
+}  // namespace gapwatch::state

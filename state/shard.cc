@@ -1,0 +1,194 @@
+#include "state/shard.h"
+
+#include <algorithm>
+
+#include "state/keys.h"
+
+namespace gapwatch::state {
+namespace {
+
+using stats::DrawOutcome;
+
+DrawOutcome code(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kSuccess: return DrawOutcome::kSuccess;
+    case Outcome::kFailure: return DrawOutcome::kFailure;
+    case Outcome::kUnscored: return DrawOutcome::kUnscored;
+  }
+  return DrawOutcome::kAbsent;
+}
+
+bool judged(DrawOutcome outcome) { return outcome == DrawOutcome::kFailure || outcome == DrawOutcome::kSuccess; }
+
+// Adds `sign` times what one draw of this outcome counts.
+void count(Cell& cell, DrawOutcome outcome, int sign) {
+  cell.trials += static_cast<std::uint32_t>(sign * judged(outcome));
+  cell.successes += static_cast<std::uint32_t>(sign * (outcome == DrawOutcome::kSuccess));
+  cell.unscored += static_cast<std::uint32_t>(sign * (outcome == DrawOutcome::kUnscored));
+}
+
+}  // namespace
+
+Shard::Shard(Catalog& catalog, const config::Settings& settings, std::string topic, std::int32_t partition)
+    : catalog_(catalog),
+      settings_(settings),
+      topic_(std::move(topic)),
+      partition_(partition),
+      place_(partition_place(topic_, partition)) {}
+
+Row* Shard::find_row(ChannelId channel, std::string_view prompt) {
+  const auto at = row_of_.find({channel.value, prompt});
+  return at == row_of_.end() ? nullptr : &rows_[at->second];
+}
+
+Row& Shard::add_row(ChannelId channel, std::string_view prompt) {
+  const auto index = static_cast<std::uint32_t>(rows_.size());
+  Row& row = rows_.emplace_back();
+  row.prompt = prompt_names_.emplace_back(prompt);
+  row.channel = channel;
+  row.index = index;
+  row_of_.emplace(RowKey{channel.value, row.prompt}, index);
+  if (!routes_.empty()) {
+    const auto routes = routes_.find(std::pair{catalog_.at(channel).eval, std::string(prompt)});
+    if (routes != routes_.end()) row.routes = &routes->second;
+  }
+  return row;
+}
+
+Cell& Shard::cell(Row& row, std::uint32_t column) {
+  if (column >= row.cells.size()) row.cells.resize(column + 1);
+  return row.cells[column];
+}
+
+// Before a row changes: its terms leave the sums.
+void Shard::touch(Row& row) {
+  if (row.touched) return;
+  row.touched = true;
+  touched_rows_.push_back(row.index);
+  enter(row, -1);
+}
+
+void Shard::mark_unsaved(Row& row) {
+  if (row.unsaved) return;
+  row.unsaved = true;
+  unsaved_rows_.push_back(row.index);
+}
+
+ApplyResult Shard::apply(const Event& event) {
+  if (event.kind == EventKind::kRoute) return apply_route(event);
+
+  ChannelId channel{last_channel_};
+  if (last_channel_ == UINT32_MAX || catalog_.at(channel).scorer != event.scorer ||
+      catalog_.at(channel).eval_name != event.eval) {
+    channel = catalog_.channel(event.eval, event.scorer);
+    last_channel_ = channel.value;
+  }
+  std::string_view policy = event.policy;
+  if (!event.version.empty()) {
+    version_scratch_.assign(event.policy).append("@").append(event.version);
+    policy = version_scratch_;
+  }
+  const auto column = catalog_.column(channel, policy);
+  if (column.refusal == Catalog::Refusal::kUnknownPolicy) return {Applied::kRejected, "unknown_policy"};
+  if (column.refusal == Catalog::Refusal::kTooManyPolicies) return {Applied::kRejected, "too_many_policies"};
+
+  Row* row = find_row(channel, event.prompt);
+  if (row == nullptr) {
+    if (event.kind == EventKind::kRetract) return {Applied::kUnmatched, {}};
+    if (rows_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
+    row = &add_row(channel, event.prompt);
+  }
+  if (!event.slice.empty() && catalog_.slice_name(row->slice) != event.slice) {
+    touch(*row);
+    row->slice = catalog_.slice(event.slice);
+    mark_unsaved(*row);
+  }
+  switch (event.kind) {
+    case EventKind::kDraw: return apply_draw(*row, column.index, event);
+    case EventKind::kCounts: return apply_counts(*row, column.index, event);
+    default: return apply_retract(*row, column.index, event);
+  }
+}
+
+ApplyResult Shard::apply_draw(Row& row, std::uint32_t column, const Event& event) {
+  const auto now = code(event.outcome);
+  Cell& target = cell(row, column);
+  const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
+  if (before == now) return {Applied::kDuplicate, {}};
+  if (std::max(target.trials, target.unscored) >= kMaxCount) return {Applied::kRejected, "count_overflow"};
+  touch(row);
+  mark_unsaved(row);
+  if (event.draw) target.draws.exchange(*event.draw, now);
+  count(target, before, -1);
+  count(target, now, 1);
+  return {before == DrawOutcome::kAbsent ? Applied::kApplied : Applied::kCorrection, {}};
+}
+
+ApplyResult Shard::apply_counts(Row& row, std::uint32_t column, const Event& event) {
+  Cell& target = cell(row, column);
+  if (event.trials > kMaxCount - target.trials) return {Applied::kRejected, "count_overflow"};
+  touch(row);
+  mark_unsaved(row);
+  target.trials += event.trials;
+  target.successes += event.successes;
+  return {Applied::kApplied, {}};
+}
+
+ApplyResult Shard::apply_retract(Row& row, std::uint32_t column, const Event& event) {
+  Cell& target = cell(row, column);
+  const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
+  if (before == DrawOutcome::kAbsent) return {Applied::kUnmatched, {}};
+  touch(row);
+  mark_unsaved(row);
+  target.draws.exchange(*event.draw, DrawOutcome::kAbsent);
+  count(target, before, -1);
+  return {Applied::kRetracted, {}};
+}
+
+RouteSet& Shard::route_set(std::uint32_t eval, std::string_view prompt) {
+  const auto [at, made] = routes_.try_emplace({eval, std::string(prompt)});
+  if (made) {
+    for (std::uint32_t channel = 0; channel < catalog_.channel_count(); ++channel) {
+      if (catalog_.at({channel}).eval != eval) continue;
+      if (Row* row = find_row({channel}, prompt)) row->routes = &at->second;
+    }
+  }
+  return at->second;
+}
+
+ApplyResult Shard::apply_route(const Event& event) {
+  const auto eval = catalog_.eval(event.eval);
+  if (routes_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
+  Decision decision{catalog_.router(event.router), {}};
+  for (const auto& [policy, weight] : event.weights) decision.weights.emplace_back(catalog_.policy(policy), weight);
+  std::sort(decision.weights.begin(), decision.weights.end());
+
+  RouteSet& routes = route_set(eval, event.prompt);
+  auto place = std::find_if(routes.decisions.begin(), routes.decisions.end(),
+                            [&](const Decision& known) { return known.router == decision.router; });
+  if (place != routes.decisions.end() && place->weights == decision.weights) return {Applied::kDuplicate, {}};
+  for (std::uint32_t channel = 0; channel < catalog_.channel_count(); ++channel) {
+    if (catalog_.at({channel}).eval != eval) continue;
+    if (Row* row = find_row({channel}, event.prompt)) touch(*row);
+  }
+  const bool correction = place != routes.decisions.end();
+  if (correction) {
+    *place = std::move(decision);
+  } else {
+    routes.decisions.push_back(std::move(decision));
+    place = routes.decisions.end() - 1;
+  }
+  new_routes_.emplace_back(route_key(place_, event.router, event.eval, event.prompt),
+                           encode_decision(*place, catalog_));
+  return {correction ? Applied::kCorrection : Applied::kApplied, {}};
+}
+
+std::uint64_t Shard::cells() const {
+  std::uint64_t total = 0;
+  for (const auto& row : rows_) {
+    for (const auto& c : row.cells) total += !c.empty();
+  }
+  return total;
+}
+
+}  // namespace gapwatch::state

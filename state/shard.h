@@ -1,0 +1,148 @@
+// Shard: the state of one partition: its rows, its part of every monitor's sums, and the next offset.
+//
+// A partition's records change nothing outside its shard, so a partition can move to another
+// process, and a monitor's sums are the merge of its shards'. An event marks its row touched: the
+// row's old terms leave the sums then, the new ones enter at the next refresh(), so a row that many
+// events hit between two refreshes is summed once. Sums are read after refresh() only.
+//
+// Threads: owned by the ledger's thread. Cost of an event: two hash lookups and one cell, whatever
+// the number of prompts.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state/catalog.h"
+#include "state/event.h"
+#include "state/row.h"
+#include "state/store.h"
+#include "stats/running.h"
+
+namespace gapwatch::state {
+
+// A monitor's sums over one shard (or, merged, over all).
+struct MonitorSums {
+  stats::PoolSums pool;
+  std::map<std::string, stats::RouterSums> routers;  // by name
+  std::int64_t prompts = 0;    // rows in the monitor's slice with anything in the pool
+  std::int64_t unscored = 0;   // unscored responses of the pool
+  friend bool operator==(const MonitorSums&, const MonitorSums&) = default;
+};
+
+// A row through a monitor's pool and window; reused scratch.
+struct RowView {
+  std::vector<stats::CellCount> cells;
+  std::vector<const stats::DrawSet*> draws;  // nullptr: a cell without identified draws
+  std::vector<stats::DrawSet> windowed;      // what `draws` points to under a window of last draws
+  std::vector<double> weights;               // of the router being looked at
+  std::int64_t unscored = 0;
+  bool any = false;
+  void fill(const Row& row, const MonitorDef& monitor);
+  // The decision in pool order; false where it names a policy outside the pool.
+  bool fill_weights(const Decision& decision, const MonitorDef& monitor, const Catalog& catalog);
+  stats::PromptView prompt() const;
+};
+
+struct ApplyResult {
+  Applied applied = Applied::kApplied;
+  std::string_view reason;  // of kRejected: a fixed word
+};
+
+class Shard {
+ public:
+  // `topic` and `partition` are the shard's place in the store.
+  Shard(Catalog& catalog, const config::Settings& settings, std::string topic, std::int32_t partition);
+
+  // Reads everything of this partition. Refuses damaged state, naming the key.
+  Status load(Store& store);
+
+  ApplyResult apply(const Event& event);
+
+  // Where the stream stands: the offset after the last record counted, none before the first.
+  std::optional<Offset> next_offset() const { return next_offset_; }
+  void set_next_offset(Offset next) { next_offset_ = next; }
+
+  // Brings the sums up to date.
+  void refresh();
+  const MonitorSums& sums(MonitorIndex monitor) const { return sums_[monitor]; }
+  // The same, counted afresh from the rows: what refresh() must equal.
+  MonitorSums recount(MonitorIndex monitor) const;
+
+  // Appends what changed since the last save, rows sorted by key, and the offset. After the batch is
+  // durable call saved(); if it never becomes so, the next collect() has it again.
+  void collect(WriteBatch& batch);
+  void saved();
+  bool unsaved() const { return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty(); }
+
+  const std::deque<Row>& rows() const { return rows_; }
+  std::uint64_t cells() const;
+  std::size_t dirty_rows() const { return unsaved_rows_.size(); }
+  const std::string& topic() const { return topic_; }
+  std::int32_t partition() const { return partition_; }
+
+ private:
+  struct RowKey {
+    std::uint32_t channel;
+    std::string_view prompt;
+    friend bool operator==(const RowKey&, const RowKey&) = default;
+  };
+  struct RowKeyHash {
+    using is_avalanching = void;
+    std::size_t operator()(const RowKey& key) const noexcept {
+      return std::hash<std::string_view>{}(key.prompt) ^ (key.channel * 0x9e3779b97f4a7c15u);
+    }
+  };
+
+  Row* find_row(ChannelId channel, std::string_view prompt);
+  Row& add_row(ChannelId channel, std::string_view prompt);
+  Cell& cell(Row& row, std::uint32_t column);
+  void touch(Row& row);
+  void mark_unsaved(Row& row);
+  void enter(const Row& row, int sign);
+  void enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign, RowView& view) const;
+
+  ApplyResult apply_draw(Row& row, std::uint32_t column, const Event& event);
+  ApplyResult apply_counts(Row& row, std::uint32_t column, const Event& event);
+  ApplyResult apply_retract(Row& row, std::uint32_t column, const Event& event);
+  ApplyResult apply_route(const Event& event);
+  RouteSet& route_set(std::uint32_t eval, std::string_view prompt);
+
+  Status load_row(std::string_view key, std::string_view value, const std::vector<std::string>& names);
+  Status load_route(std::string_view key, std::string_view value);
+  std::string row_key(const Row& row) const;
+  const std::vector<std::uint32_t>& dictionary_of(ChannelId channel, WriteBatch& batch);
+
+  Catalog& catalog_;
+  const config::Settings& settings_;
+  const std::string topic_;
+  const std::int32_t partition_;
+  const std::string place_;  // how keys of this partition go on after their first byte
+
+  std::deque<Row> rows_;
+  std::deque<std::string> prompt_names_;
+  boost::unordered_flat_map<RowKey, std::uint32_t, RowKeyHash> row_of_;
+  std::vector<std::uint32_t> touched_rows_, unsaved_rows_;
+  std::uint32_t last_channel_ = UINT32_MAX;
+  std::string version_scratch_;
+
+  std::map<std::pair<std::uint32_t, std::string>, RouteSet, std::less<>> routes_;  // by (eval, prompt)
+  std::vector<std::pair<std::string, std::string>> new_routes_;                    // stored key and value
+
+  std::vector<MonitorSums> sums_;              // by monitor
+  std::vector<std::uint32_t> generations_;     // of the pool that sums_ were made for
+  mutable RowView view_;
+
+  NameTable dictionary_;                       // the partition's policy ids in the store
+  std::uint32_t stored_names_ = 0, collected_names_ = 0;  // of these, durable, and in the last batch
+  std::vector<std::vector<std::uint32_t>> id_of_column_;  // by channel
+  std::optional<Offset> next_offset_, saved_offset_;
+};
+
+}  // namespace gapwatch::state

@@ -1,0 +1,136 @@
+// A shard's part of every monitor's sums.
+#include <algorithm>
+
+#include "state/shard.h"
+
+namespace gapwatch::state {
+namespace {
+
+// The last `keep` judged draws of a cell, by draw index.
+stats::DrawSet last_draws(const stats::DrawSet& draws, std::uint32_t keep) {
+  std::vector<stats::DrawSet::FarDraw> judged;
+  draws.for_each([&](std::uint64_t draw, stats::DrawOutcome outcome) {
+    if (outcome != stats::DrawOutcome::kUnscored) judged.push_back({draw, outcome});
+  });
+  stats::DrawSet kept;
+  for (std::size_t i = judged.size() - std::min<std::size_t>(keep, judged.size()); i < judged.size(); ++i) {
+    kept.exchange(judged[i].draw, judged[i].outcome);
+  }
+  return kept;
+}
+
+stats::CellCount count_of(const stats::DrawSet& draws) {
+  stats::CellCount count;
+  draws.for_each([&](std::uint64_t, stats::DrawOutcome outcome) {
+    ++count.trials;
+    count.successes += outcome == stats::DrawOutcome::kSuccess;
+  });
+  return count;
+}
+
+}  // namespace
+
+void RowView::fill(const Row& row, const MonitorDef& monitor) {
+  const auto pool = monitor.columns.size();
+  const auto keep = monitor.config.window.last_draws;
+  cells.assign(pool, {});
+  draws.assign(pool, nullptr);
+  if (keep > 0) windowed.resize(pool);
+  unscored = 0;
+  any = false;
+  for (std::size_t m = 0; m < pool; ++m) {
+    const auto column = monitor.columns[m];
+    if (column >= row.cells.size()) continue;
+    const Cell& cell = row.cells[column];
+    unscored += cell.unscored;
+    if (keep > 0) {
+      windowed[m] = last_draws(cell.draws, keep);
+      cells[m] = count_of(windowed[m]);
+      draws[m] = &windowed[m];
+    } else {
+      cells[m] = {cell.trials, cell.successes};
+      draws[m] = &cell.draws;
+    }
+    any |= cells[m].trials > 0 || cell.unscored > 0;
+  }
+}
+
+bool RowView::fill_weights(const Decision& decision, const MonitorDef& monitor, const Catalog& catalog) {
+  weights.assign(monitor.pool.size(), 0.0);
+  for (const auto& [policy, weight] : decision.weights) {
+    const auto& name = catalog.policy_name(policy);
+    const auto at = std::lower_bound(monitor.pool.begin(), monitor.pool.end(), name);
+    if (at == monitor.pool.end() || *at != name) return false;
+    weights[static_cast<std::size_t>(at - monitor.pool.begin())] = weight;
+  }
+  return true;
+}
+
+stats::PromptView RowView::prompt() const { return {cells, stats::paired_count(draws)}; }
+
+void Shard::enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign,
+                          RowView& view) const {
+  if (monitor.slice && row.slice != *monitor.slice) return;
+  view.fill(row, monitor);
+  if (!view.any) return;
+  sums.prompts += sign;
+  sums.unscored += sign * view.unscored;
+  const auto prompt = view.prompt();
+  if (sign > 0) {
+    sums.pool.add(prompt);
+  } else {
+    sums.pool.remove(prompt);
+  }
+  if (row.routes == nullptr) return;
+  for (const auto& decision : row.routes->decisions) {
+    if (!view.fill_weights(decision, monitor, catalog_)) continue;
+    auto& router = sums.routers.try_emplace(catalog_.router_name(decision.router), monitor.spec).first->second;
+    if (sign > 0) {
+      router.add(prompt, view.weights);
+    } else {
+      router.remove(prompt, view.weights);
+    }
+  }
+}
+
+void Shard::enter(const Row& row, int sign) {
+  for (const auto index : catalog_.at(row.channel).monitors) {
+    const auto& monitor = *catalog_.monitors()[index];
+    // Sums of another generation are made anew by the next refresh.
+    if (index >= sums_.size() || generations_[index] != monitor.generation) continue;
+    enter_monitor(sums_[index], monitor, row, sign, view_);
+  }
+}
+
+void Shard::refresh() {
+  for (const auto index : touched_rows_) {
+    rows_[index].touched = false;
+    enter(rows_[index], 1);
+  }
+  touched_rows_.clear();
+  const auto& monitors = catalog_.monitors();
+  sums_.resize(monitors.size());
+  generations_.resize(monitors.size(), 0);
+  for (MonitorIndex index = 0; index < monitors.size(); ++index) {
+    if (generations_[index] != monitors[index]->generation) {
+      sums_[index] = recount(index);
+      generations_[index] = monitors[index]->generation;
+    }
+    std::erase_if(sums_[index].routers, [](const auto& entry) {
+      return entry.second.routed.complete == 0 && entry.second.routed.partial == 0;
+    });
+  }
+}
+
+MonitorSums Shard::recount(MonitorIndex index) const {
+  const auto& monitor = *catalog_.monitors()[index];
+  MonitorSums sums;
+  sums.pool = stats::PoolSums(monitor.spec);
+  RowView view;
+  for (const auto& row : rows_) {
+    if (row.channel == monitor.channel) enter_monitor(sums, monitor, row, 1, view);
+  }
+  return sums;
+}
+
+}  // namespace gapwatch::state
