@@ -92,7 +92,7 @@ double uniform_open(Generator& random) {
 // Uniform on 0 .. bound-1, exactly; bound > 0.
 template <typename Generator>
 std::uint64_t bounded(Generator& random, std::uint64_t bound) {
-  using Wide = unsigned __int128;
+  __extension__ using Wide = unsigned __int128;
   Wide product = static_cast<Wide>(random()) * bound;
   if (static_cast<std::uint64_t>(product) < bound) {
     const std::uint64_t reject_below = (0 - bound) % bound;

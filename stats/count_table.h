@@ -44,6 +44,7 @@ inline bool covers(CellCount cell, std::uint32_t needed) { return cell.trials > 
 struct Completeness {
   std::uint32_t min_trials = 1;   // a prompt is complete when every cell has at least this many
   bool missing_as_fail = false;   // instead: every prompt with any trial, an empty cell does not cover
+  friend bool operator==(const Completeness&, const Completeness&) = default;
 };
 
 bool is_complete(std::span<const CellCount> row, const Completeness& rule);

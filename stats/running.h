@@ -64,7 +64,7 @@ class PoolSums {
   struct AtThreshold {
     std::int64_t oracle = 0;   // prompts some policy covers
     std::int64_t all = 0;      // prompts every policy covers
-    std::int64_t mixture = 0;  // prompts whose mean rate reaches tau
+    std::int64_t mixture = 0;  // prompts whose mean rate, over cells with a trial, reaches tau
     std::vector<std::int64_t> policy;  // prompts that policy m covers
     friend bool operator==(const AtThreshold&, const AtThreshold&) = default;
   };
@@ -78,7 +78,7 @@ class PoolSums {
   std::int64_t certain = 0, dead = 0, lone = 0, positive = 0;  // the premium's zero cases, and the rest
   std::int64_t paired_prompts = 0;   // complete prompts with an aligned draw
   FixedSum ceiling, union_product, union_paired, frechet_upper;
-  std::vector<FixedSum> rate;        // by policy
+  std::vector<FixedSum> rate;        // by policy; a missing cell's rate is 0
   std::vector<FixedSum> rauc;        // by policy
   FixedSum rauc_oracle, rauc_mixture;
   std::vector<AtThreshold> at;       // by threshold
@@ -89,6 +89,7 @@ class PoolSums {
   void add_coverage(std::span<const CellCount> cells, int sign);
   bool same_sums(const PoolSums& other) const;
 
+  friend class RouterSums;
   SumsSpec spec_;
   std::shared_ptr<const PromptTerms> terms_;
 };
@@ -101,7 +102,9 @@ class RouterSums {
   void add(const PromptView& prompt, RouterWeights weights) { apply(prompt, weights, 1); }
   void remove(const PromptView& prompt, RouterWeights weights) { apply(prompt, weights, -1); }
   void merge(const RouterSums& other);
-  friend bool operator==(const RouterSums&, const RouterSums&) = default;
+  friend bool operator==(const RouterSums& a, const RouterSums& b) {
+    return a.routed == b.routed && a.rate == b.rate && a.misrouted == b.misrouted;
+  }
 
   PoolSums routed;                   // the pool, on these prompts only
   FixedSum rate;                     // of the weighted mean rate
