@@ -151,7 +151,7 @@ TableSnapshot Ledger::snapshot(MonitorIndex index, std::size_t max_draw_cells) c
       if (row.channel == monitor.channel && (!monitor.slice || row.slice == *monitor.slice)) rows.push_back(&row);
     }
   }
-  std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->prompt < b->prompt; });
+  std::stable_sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->prompt < b->prompt; });
   const bool with_draws = rows.size() * pool <= max_draw_cells;
 
   TableSnapshot snapshot;

@@ -1,0 +1,149 @@
+#include "ingest/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace gapwatch::ingest {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+
+Pipeline::Pipeline(Source& source, Decoder& decoder, state::Ledger& ledger, const Clock& clock,
+                   milliseconds checkpoint_every)
+    : source_(source),
+      decoder_(decoder),
+      ledger_(ledger),
+      clock_(clock),
+      checkpoint_every_(checkpoint_every),
+      fate_(clock),
+      next_checkpoint_(clock.steady_now() + checkpoint_every) {}
+
+Result<bool> Pipeline::step(milliseconds wait) {
+  auto more = source_.poll(wait, *this);
+  checkpoint_if_due();
+  return more;
+}
+
+Result<std::optional<Offset>> Pipeline::on_assigned(PartitionIndex index, const PartitionName& name) {
+  if (held_.size() <= index) held_.resize(index + 1);
+  auto next = ledger_.take_partition(name.topic, name.partition);
+  if (!next) return next.error();
+  held_[index] = {name, ledger_.shard(name.topic, name.partition), next->value_or(-1)};
+  assigned_once_ = true;
+  ++counters_.rebalances;
+  log::info(*next ? fmt::format("partition {}/{}: going on at {}", name.topic, name.partition, **next)
+                  : fmt::format("partition {}/{}: starting at its beginning", name.topic, name.partition));
+  return next;
+}
+
+void Pipeline::on_revoked(PartitionIndex index) {
+  if (index >= held_.size() || held_[index].shard == nullptr) return;
+  if (auto status = checkpoint(); !status) {
+    log::error(status.error().message + " (whoever takes " + held_[index].name.topic +
+               " on reads the records since the last checkpoint again)");
+  }
+  ledger_.drop_partition(held_[index].name.topic, held_[index].name.partition);
+  log::info(fmt::format("partition {}/{}: given up", held_[index].name.topic, held_[index].name.partition));
+  held_[index] = {};
+  ++counters_.rebalances;
+}
+
+void Pipeline::on_records(std::span<const Record> records) {
+  const auto start = clock_.steady_now();
+  for (const auto& record : records) {
+    Held& held = held_[record.partition];
+    if (const auto next = held.shard->next_offset(); next && record.offset < *next) continue;
+    count_record(held, record);
+    held.shard->set_next_offset(record.offset + 1);
+  }
+  const double seconds = duration<double>(clock_.steady_now() - start).count();
+  const auto bucket = std::lower_bound(std::begin(kApplyBounds), std::end(kApplyBounds), seconds);
+  ++counters_.apply_buckets[bucket - std::begin(kApplyBounds)];
+  counters_.apply_seconds += seconds;
+}
+
+void Pipeline::count_record(Held& held, const Record& record) {
+  ++counters_.records;
+  const Decoded& decoded = decoder_.decode(record, held.name.topic);
+  if (decoded.action == Decoded::Action::kReject) {
+    fate_.reject(counters_.rejected, held.name, record, decoded.reason, decoded.detail);
+    return;
+  }
+  if (decoded.action == Decoded::Action::kSkip) {
+    ++counters_.skipped[std::string(decoded.reason)];
+    return;
+  }
+  for (const auto& event : decoded.events) {
+    ++counters_.events;
+    const auto result = held.shard->apply(event);
+    ++counters_.applied[static_cast<std::size_t>(result.applied)];
+    if (result.applied == state::Applied::kRejected) {
+      fate_.reject(counters_.rejected, held.name, record, result.reason, {});
+      continue;
+    }
+    counters_.watermark = std::max(counters_.watermark, event.time.value_or(record.time));
+  }
+}
+
+void Pipeline::checkpoint_if_due() {
+  const auto now = clock_.steady_now();
+  if (now < next_checkpoint_) return;
+  if (!ledger_.unsaved()) {
+    next_checkpoint_ = now + checkpoint_every_;
+    return;
+  }
+  if (auto status = checkpoint(); !status) after_failed_checkpoint(status.error());
+}
+
+Status Pipeline::checkpoint() {
+  const auto start = clock_.steady_now();
+  auto status = ledger_.checkpoint();
+  const auto end = clock_.steady_now();
+  if (!status) return status;
+  // However large the state, checkpoints take at most about a tenth of the time.
+  next_checkpoint_ = end + std::max<std::chrono::steady_clock::duration>(checkpoint_every_, 10 * (end - start));
+  if (paused_by_store_) {
+    log::info("the state can be written again; reading goes on");
+    paused_by_store_ = false;
+    trouble_.clear();
+    if (!paused_by_user_) source_.resume();
+  }
+  for (PartitionIndex index = 0; index < held_.size(); ++index) {
+    Held& held = held_[index];
+    if (held.shard == nullptr || !held.shard->next_offset() || *held.shard->next_offset() == held.saved) continue;
+    held.saved = *held.shard->next_offset();
+    source_.committed(index, held.saved);
+  }
+  return {};
+}
+
+void Pipeline::after_failed_checkpoint(const Error& error) {
+  next_checkpoint_ = clock_.steady_now() + std::chrono::seconds(1);
+  if (!paused_by_store_) {
+    log::error(error.message + " (reading is paused; nothing is lost)");
+    source_.pause();
+    paused_by_store_ = true;
+  }
+  trouble_ = error.message;
+}
+
+Status Pipeline::close() {
+  auto status = checkpoint();
+  source_.close(*this);
+  return status;
+}
+
+void Pipeline::pause() {
+  paused_by_user_ = true;
+  source_.pause();
+}
+
+void Pipeline::resume() {
+  paused_by_user_ = false;
+  if (!paused_by_store_) source_.resume();
+}
+
+}  // namespace gapwatch::ingest

@@ -1,0 +1,89 @@
+// Pipeline: source -> decoder -> ledger -> checkpoint, for all partitions held.
+//
+// The one loop of the daemon and of the offline report. A record is counted once: records below a
+// partition's stored offset are passed over. Counts and offsets become durable together; the source
+// hears of it afterwards. While the store has no room, the source is paused, the checkpoint is tried
+// again every second, and reading goes on by itself when it succeeds.
+//
+// Threads: one owner thread; counters() is read there too.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "ingest/decoder.h"
+#include "ingest/fate.h"
+#include "ingest/source.h"
+#include "state/ledger.h"
+
+namespace gapwatch::ingest {
+
+// Upper bounds in seconds of the histogram of one batch's decode and apply; the last bucket is beyond.
+inline constexpr double kApplyBounds[] = {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0};
+
+// Since the start of the process.
+struct StreamCounters {
+  std::uint64_t records = 0, events = 0;
+  std::uint64_t applied[6] = {};                    // by state::Applied
+  std::map<std::string, std::uint64_t, std::less<>> skipped, rejected;  // records by reason
+  std::uint64_t rebalances = 0;
+  TimeMs watermark = 0;                             // largest time of an event counted; 0: none
+  std::uint64_t apply_buckets[std::size(kApplyBounds) + 1] = {};
+  double apply_seconds = 0;
+};
+
+class Pipeline final : public SourceHandler {
+ public:
+  Pipeline(Source& source, Decoder& decoder, state::Ledger& ledger, const Clock& clock,
+           std::chrono::milliseconds checkpoint_every);
+
+  // Polls once, counts what came, checkpoints when one is due. False: the source has ended.
+  Result<bool> step(std::chrono::milliseconds wait);
+  // Makes everything counted durable now.
+  Status checkpoint();
+  // Checkpoints, gives up the partitions, leaves the group.
+  Status close();
+
+  void pause();
+  void resume();
+  bool paused() const { return paused_by_user_; }
+
+  const StreamCounters& counters() const { return counters_; }
+  // One line while something is wrong that may pass; empty when all is well.
+  const std::string& trouble() const { return trouble_; }
+  bool assigned() const { return assigned_once_; }
+
+  Result<std::optional<Offset>> on_assigned(PartitionIndex index, const PartitionName& name) override;
+  void on_revoked(PartitionIndex index) override;
+  void on_records(std::span<const Record> records) override;
+
+ private:
+  struct Held {
+    PartitionName name;
+    state::Shard* shard = nullptr;
+    Offset saved = -1;  // next offset told to the source
+  };
+
+  void count_record(Held& held, const Record& record);
+  void checkpoint_if_due();
+  void after_failed_checkpoint(const Error& error);
+
+  Source& source_;
+  Decoder& decoder_;
+  state::Ledger& ledger_;
+  const Clock& clock_;
+  const std::chrono::milliseconds checkpoint_every_;
+  std::vector<Held> held_;  // by partition index
+  StreamCounters counters_;
+  Fate fate_;
+  std::string trouble_;
+  bool paused_by_user_ = false, paused_by_store_ = false, assigned_once_ = false;
+  std::chrono::steady_clock::time_point next_checkpoint_;
+};
+
+}  // namespace gapwatch::ingest
