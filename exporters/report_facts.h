@@ -1,0 +1,48 @@
+// What every rendering of a report decides in the same way: which gap is the headline, which null
+// comparisons belong to a threshold, what is undefined.
+//
+// An undefined number is an absent optional or a null pointer: a monitor without a complete prompt
+// has none of the pool statistics. Pointers live as long as the report. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "exporters/report_model.h"
+
+namespace gapwatch::exporters {
+
+// The name of what interfaces.md calls "Report JSON".
+inline constexpr const char* kReportSchema = "gapwatch.report/1";
+
+// Some prompt is complete, so the pool statistics exist.
+bool is_measured(const MonitorReport& monitor);
+
+// "paired" where draws align on every complete prompt, else "product".
+std::string_view headline_coupling(const stats::PoolSummary& summary);
+
+// The gap from the best single policy to the union, split. Names coupling and comparator even where
+// the numbers are absent; the comparator is empty when nothing is measured.
+stats::GapSplit best_single_gap(const MonitorReport& monitor, std::string_view coupling);
+// The same for a router, on the prompts it decided.
+stats::GapSplit router_gap(const RouterReport& router, std::string_view coupling);
+
+// Coverage at the alarm's threshold, or at the first one if the alarm's is not among them.
+const stats::CoverageSummary* headline_coverage(const MonitorReport& monitor);
+
+// The evaluation's comparisons at `tau`; null before the first evaluation.
+const stats::ThresholdNulls* nulls_at(const MonitorReport& monitor, double tau);
+
+// Pass@1 interval of the pool's policy `index`; absent before the first evaluation, and while the
+// evaluation is of another pool.
+std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, std::size_t index);
+
+std::string_view prior_name(config::PriorKind kind);
+
+// The states a monitor can be in, as /metrics lists them.
+inline constexpr std::string_view kMonitorStates[] = {"collecting", "insufficient", "quiet",
+                                                      "evidence",   "acknowledged", "stale"};
+
+}  // namespace gapwatch::exporters
