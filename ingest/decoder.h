@@ -21,8 +21,8 @@ namespace gapwatch::ingest {
 struct Decoded {
   enum class Action { kAccept, kSkip, kReject };
   Action action = Action::kAccept;
-  std::string_view reason;                  // of kSkip and kReject: a fixed word such as "not_json"
-  std::string detail;                       // of kReject: field and what was wrong, for the log
+  std::string_view reason;                  // of kSkip and kReject: a word of ingest/reasons.h
+  std::string detail;                       // of kReject: the field and what was wrong, for the log
   std::span<const state::Event> events;     // of kAccept: one or more
 };
 

@@ -41,6 +41,7 @@ struct Record {
   std::string_view key;
   std::string_view value;
   bool tombstone = false;  // a null value, not an empty one
+  bool truncated = false;  // a line beyond the source's bound: `value` is only its beginning
 };
 
 // What the caller does with what poll() finds, in the order it happened.

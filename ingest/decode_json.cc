@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include "ingest/decoder.h"
+#include "ingest/flat_reader.h"
+#include "ingest/interpret.h"
+#include "ingest/json_reader.h"
+
+namespace gapwatch::ingest {
+namespace {
+
+class NativeDecoder final : public Decoder {
+ public:
+  explicit NativeDecoder(const config::EventDefaults& defaults)
+      : interpreter_(defaults), max_event_bytes_(defaults.max_event_bytes) {}
+
+  const Decoded& decode(const Record& record, std::string_view topic) override {
+    if (record.tombstone) return refuse_record(Decoded::Action::kSkip, {Reason::kTombstone, {}});
+    if (record.truncated || record.value.size() > max_event_bytes_) return too_long(record);
+    if (!read_flat(record.value, fields_)) {
+      if (auto fault = reader_.read(record.value, fields_)) {
+        return refuse_record(Decoded::Action::kReject, std::move(*fault));
+      }
+    }
+    if (auto fault = interpreter_.interpret(fields_, topic, event_)) {
+      return refuse_record(Decoded::Action::kReject, std::move(*fault));
+    }
+    decoded_.action = Decoded::Action::kAccept;
+    decoded_.events = {&event_, 1};
+    return decoded_;
+  }
+
+ private:
+  const Decoded& too_long(const Record& record) {
+    auto detail = record.truncated ? fmt::format("the line is longer than {} bytes", record.value.size())
+                                   : fmt::format("the event has {} bytes; events.max_event_bytes is {}",
+                                                 record.value.size(), max_event_bytes_);
+    return refuse_record(Decoded::Action::kReject, {Reason::kEventTooLong, std::move(detail)});
+  }
+
+  const Decoded& refuse_record(Decoded::Action action, Fault fault) {
+    decoded_.action = action;
+    decoded_.reason = word(fault.reason);
+    decoded_.detail = std::move(fault.detail);
+    decoded_.events = {};
+    return decoded_;
+  }
+
+  Fields fields_;
+  JsonReader reader_;
+  Interpreter interpreter_;
+  std::size_t max_event_bytes_;
+  state::Event event_;
+  Decoded decoded_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Decoder>> make_decoder(const std::string& format, const config::EventDefaults& defaults) {
+  if (format == "native") return std::unique_ptr<Decoder>(std::make_unique<NativeDecoder>(defaults));
+  return refuse(fmt::format("format: \"{}\" is not known; known formats: native", format));
+}
+
+}  // namespace gapwatch::ingest

@@ -1,0 +1,164 @@
+#include "ingest/json_reader.h"
+
+#include <simdjson.h>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace gapwatch::ingest {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+constexpr int kMaxDepth = 64;
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\r";
+  const auto last = text.find_last_not_of(kSpace);
+  if (last == text.npos) return {};
+  const auto first = text.find_first_not_of(kSpace);
+  return text.substr(first, last - first + 1);
+}
+
+std::optional<Raw> scalar(std::string_view token) {
+  if (token == "true") return Raw{Kind::kTrue, token};
+  if (token == "false") return Raw{Kind::kFalse, token};
+  if (token == "null") return Raw{Kind::kNull, token};
+  if (token == "NaN" || token == "Infinity" || token == "-Infinity") return Raw{Kind::kNotFinite, token};
+  const char* end = token.data() + token.size();
+  if (number_end(token.data(), end) == end) return Raw{Kind::kNumber, token};
+  return std::nullopt;
+}
+
+std::string_view says(simdjson::error_code code) { return simdjson::error_message(code); }
+
+Fault not_json(std::string_view why) { return {Reason::kNotJson, std::string(why)}; }
+
+// Walks one document; the first thing wrong ends the walk.
+class DocumentWalk {
+ public:
+  explicit DocumentWalk(Fields& fields) : fields_(fields) {}
+
+  std::optional<Fault> run(ondemand::document& document) {
+    ondemand::object root;
+    if (const auto code = document.get_object().get(root)) return at_root(code);
+    for (auto field : root) {
+      std::string_view key;
+      ondemand::value value;
+      if (!take(field, key, value)) return fault_;
+      const Field name = field_of(key);
+      const auto raw = read_value(value, 1, entries_of(name));
+      if (!raw) return fault_;
+      if (name != Field::kUnknown && !fields_.put(name, *raw)) duplicate(key);
+    }
+    if (!document.current_location().error()) return not_json("something follows the object");
+    return fault_;
+  }
+
+ private:
+  static Fault at_root(simdjson::error_code code) {
+    if (code == simdjson::INCORRECT_TYPE) return {Reason::kNotObject, "the value is not an object"};
+    return not_json(says(code));
+  }
+
+  std::vector<Entry>* entries_of(Field field) {
+    if (field == Field::kPropensity) return &fields_.propensity;
+    return field == Field::kWeights ? &fields_.weights : nullptr;
+  }
+
+  bool take(simdjson::simdjson_result<ondemand::field>& field, std::string_view& key, ondemand::value& value) {
+    auto code = field.error();
+    if (!code) code = field.unescaped_key().get(key);
+    if (!code) code = field.value().get(value);
+    if (code) fault_ = not_json(says(code));
+    return !code;
+  }
+
+  void duplicate(std::string_view key) {
+    if (!fault_) fault_ = Fault{Reason::kDuplicateKey, fmt::format("{} stands twice", log::printable(key, 64))};
+  }
+
+  std::nullopt_t fail(Fault fault) {
+    fault_ = std::move(fault);
+    return std::nullopt;
+  }
+
+  // Reads and checks a value with all that is in it; an object's entries go to `entries` if given.
+  std::optional<Raw> read_value(ondemand::value& value, int depth, std::vector<Entry>* entries) {
+    const std::string_view token = trimmed(value.raw_json_token());
+    if (token.empty()) return fail(not_json("a value is missing"));
+    if (token.front() == '"') return read_string(value, token);
+    if (token.front() != '{' && token.front() != '[') {
+      const auto raw = scalar(token);
+      if (!raw) return fail(not_json(fmt::format("{} is no JSON value", log::printable(token, 32))));
+      return raw;
+    }
+    if (depth == kMaxDepth) return fail({Reason::kTooDeep, "nested deeper than 64 levels"});
+    return token.front() == '{' ? read_object(value, depth, entries) : read_array(value, depth);
+  }
+
+  std::optional<Raw> read_string(ondemand::value& value, std::string_view token) {
+    if (token.size() >= 2 && token.back() == '"' && token.find('\\') == token.npos) {
+      return Raw{Kind::kString, token.substr(1, token.size() - 2)};
+    }
+    std::string_view text;
+    if (const auto code = value.get_string().get(text)) return fail(not_json(says(code)));
+    return Raw{Kind::kString, text};
+  }
+
+  std::optional<Raw> read_object(ondemand::value& value, int depth, std::vector<Entry>* entries) {
+    ondemand::object object;
+    if (const auto code = value.get_object().get(object)) return fail(not_json(says(code)));
+    for (auto field : object) {
+      std::string_view key;
+      ondemand::value inner;
+      if (!take(field, key, inner)) return std::nullopt;
+      const auto raw = read_value(inner, depth + 1, nullptr);
+      if (!raw) return std::nullopt;
+      if (entries != nullptr) entries->push_back({key, *raw});
+    }
+    return Raw{Kind::kObject, {}};
+  }
+
+  std::optional<Raw> read_array(ondemand::value& value, int depth) {
+    ondemand::array array;
+    if (const auto code = value.get_array().get(array)) return fail(not_json(says(code)));
+    for (auto element : array) {
+      ondemand::value inner;
+      if (const auto code = element.get(inner)) return fail(not_json(says(code)));
+      if (!read_value(inner, depth + 1, nullptr)) return std::nullopt;
+    }
+    return Raw{Kind::kArray, {}};
+  }
+
+  Fields& fields_;
+  std::optional<Fault> fault_;
+};
+
+}  // namespace
+
+struct JsonReader::Impl {
+  ondemand::parser parser;
+  std::vector<char> scratch;
+};
+
+JsonReader::JsonReader() : impl_(std::make_unique<Impl>()) {}
+JsonReader::~JsonReader() = default;
+
+std::optional<Fault> JsonReader::read(std::string_view text, Fields& fields) {
+  fields.clear();
+  if (trimmed(text).empty()) return Fault{Reason::kEmpty, "the value is empty"};
+  auto& scratch = impl_->scratch;
+  if (scratch.size() < text.size() + simdjson::SIMDJSON_PADDING) {
+    scratch.resize(2 * text.size() + simdjson::SIMDJSON_PADDING);
+  }
+  std::memcpy(scratch.data(), text.data(), text.size());
+  ondemand::document document;
+  const auto code = impl_->parser.iterate(scratch.data(), text.size(), scratch.size()).get(document);
+  if (code == simdjson::UTF8_ERROR) return Fault{Reason::kNotUtf8, "the value is not valid UTF-8"};
+  if (code) return not_json(says(code));
+  return DocumentWalk(fields).run(document);
+}
+
+}  // namespace gapwatch::ingest

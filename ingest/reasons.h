@@ -1,0 +1,56 @@
+// Why a record is skipped or rejected: the fixed words of rejected_total{reason}, each with what
+// it means. Nothing else may be used as a reason by a decoder.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace gapwatch::ingest {
+
+enum class Reason : std::uint8_t {
+  kTombstone,
+  kEmpty,
+  kEventTooLong,
+  kNotJson,
+  kNotUtf8,
+  kNotObject,
+  kTooDeep,
+  kDuplicateKey,
+  kMissingField,
+  kWrongType,
+  kOutOfRange,
+  kNameTooLong,
+  kBadTime,
+  kUnknownType,
+  kConflictingFields,
+  kCount,
+};
+
+struct ReasonText {
+  Reason reason;
+  std::string_view word, sentence;
+};
+
+inline constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::kCount)> kReasons{{
+    {Reason::kTombstone, "tombstone", "The record has a key and a null value: a deletion, which carries no draw."},
+    {Reason::kEmpty, "empty", "The value is empty or only white space."},
+    {Reason::kEventTooLong, "event_too_long", "The event is longer than events.max_event_bytes or the line bound."},
+    {Reason::kNotJson, "not_json", "The value is not one whole JSON document."},
+    {Reason::kNotUtf8, "not_utf8", "The value is not valid UTF-8."},
+    {Reason::kNotObject, "not_object", "The value is JSON, but not an object."},
+    {Reason::kTooDeep, "too_deep", "Objects or arrays are nested deeper than 64 levels."},
+    {Reason::kDuplicateKey, "duplicate_key", "A field that gapwatch reads stands twice, so the event says two things."},
+    {Reason::kMissingField, "missing_field", "A required field is not there, is null or is an empty string."},
+    {Reason::kWrongType, "wrong_type", "A field has another type than the one declared."},
+    {Reason::kOutOfRange, "out_of_range", "A field's number lies outside its range."},
+    {Reason::kNameTooLong, "name_too_long", "A name is longer than events.max_name_bytes."},
+    {Reason::kBadTime, "bad_time", "ts is not an RFC 3339 time that exists."},
+    {Reason::kUnknownType, "unknown_type", "`type` names a kind of event that gapwatch does not know."},
+    {Reason::kConflictingFields, "conflicting_fields", "Fields that exclude each other stand together."},
+}};
+
+constexpr std::string_view word(Reason reason) { return kReasons[static_cast<std::size_t>(reason)].word; }
+
+}  // namespace gapwatch::ingest
