@@ -18,11 +18,11 @@ struct KafkaSource {
   std::string brokers;
   std::vector<std::string> topics;
   std::string group = "gapwatch";
-  std::string instance;                  // group.instance.id (static membership); empty: none
-  milliseconds session_timeout{10'000};  // how soon the group gives a dead monitor's partitions away
-  std::uint64_t queue_bytes = 64 << 20;  // fetched and not yet counted, all partitions together
+  std::string instance;                           // group.instance.id (static membership); empty: none
+  milliseconds session_timeout{10'000};           // how soon the group gives a dead monitor's partitions away
+  std::uint64_t queue_bytes = 64 << 20;           // fetched and not yet counted, all partitions together
   std::map<std::string, std::string> properties;  // to librdkafka, untouched
-  std::set<std::string> hidden_properties;        // those that came from a file or the environment: never shown
+  std::set<std::string> hidden_properties;  // those that came from a file or the environment: never shown
 };
 
 struct Source {
@@ -32,22 +32,22 @@ struct Source {
 };
 
 struct StateSettings {
-  std::string path;                        // empty: in memory only
-  milliseconds checkpoint_every{1'000};    // at most this much is consumed again after a crash
+  std::string path;                      // empty: in memory only
+  milliseconds checkpoint_every{1'000};  // at most this much is consumed again after a crash
   std::uint64_t write_buffer_bytes = 32 << 20;
   std::uint64_t block_cache_bytes = 32 << 20;
 };
 
 struct HttpSettings {
   std::string listen = "127.0.0.1:9464";  // host:port; port 0 takes a free one
-  std::string token;                       // bearer token for what writes; needed off loopback
+  std::string token;                      // bearer token for what writes; needed off loopback
 };
 
 // What an event means where it does not say.
 struct EventDefaults {
-  std::string eval;             // empty: the topic's or file's name
+  std::string eval;  // empty: the topic's or file's name
   std::string scorer = "default";
-  double success_at = 1.0;      // `score` at or above it is a success
+  double success_at = 1.0;  // `score` at or above it is a success
   std::map<std::string, double> success_at_by_eval;
   std::uint32_t max_event_bytes = 1 << 20;
   std::uint32_t max_name_bytes = 512;  // prompt, policy, eval, scorer, slice, router, answer
@@ -73,8 +73,8 @@ struct NullSettings {
 struct Monitor {
   std::string name;
   std::string eval, scorer;
-  std::optional<std::string> slice;  // none: all prompts
-  std::vector<std::string> policies;  // empty: auto, every policy seen
+  std::optional<std::string> slice;           // none: all prompts
+  std::vector<std::string> policies;          // empty: auto, every policy seen
   std::map<std::string, std::string> groups;  // policy -> lineage
   std::vector<double> thresholds{0.05, 0.1, 0.2, 0.3};
   double band_low = 0.05, band_high = 0.30;
@@ -85,7 +85,7 @@ struct Monitor {
   Window window;
   milliseconds evaluate_every{30'000};
   NullSettings nulls;
-  double alpha = 0.01;             // alarm
+  double alpha = 0.01;  // alarm
   double alarm_threshold = 0.1;
 };
 
@@ -95,11 +95,11 @@ struct Settings {
   EventDefaults events;
   StateSettings state;
   HttpSettings http;
-  Monitor automatic_monitor;      // thresholds, nulls and so on of the monitors nobody configured
-  std::vector<Monitor> monitors;  // empty: one for every (eval, scorer) seen, pool auto
-  std::uint32_t threads = 0;      // for evaluations; 0: one per core
-  std::uint32_t max_policies = 1'000;      // of one (eval, scorer)
-  std::uint32_t max_monitors = 64;         // made automatically
+  Monitor automatic_monitor;           // thresholds, nulls and so on of the monitors nobody configured
+  std::vector<Monitor> monitors;       // empty: one for every (eval, scorer) seen, pool auto
+  std::uint32_t threads = 0;           // for evaluations; 0: one per core
+  std::uint32_t max_policies = 1'000;  // of one (eval, scorer)
+  std::uint32_t max_monitors = 64;     // made automatically
   std::uint64_t max_prompts = 10'000'000;
 };
 

@@ -1,0 +1,255 @@
+// The part of the table that is one monitor's.
+#include <fmt/format.h>
+
+#include "config/binding.h"
+#include "config/text.h"
+#include "config/units.h"
+
+namespace gapwatch::config {
+namespace {
+
+using M = Monitor;
+
+template <typename T, typename Get>
+Binding<M> setting(std::string path, Form<T> form, Get get, std::string help) {
+  return bind<Monitor>(std::move(path), std::move(form), get, std::move(help));
+}
+
+Binding<M> pool_policies() {
+  constexpr std::size_t kMost = 65'536;
+  const auto list = names("list of text", "auto (every policy seen) or a list of policies", not_empty, kMost);
+  Binding<M> binding{
+      "pool.policies",
+      "auto or list of text",
+      list.allowed,
+      "The policies compared. A prompt counts once every one of them has `min_trials` trials there.",
+      false,
+      false,
+      {},
+      {}};
+  binding.read = [list](const Value& value, M& m) {
+    if (value.node.IsScalar()) {
+      const auto word = value.text();
+      if (word && *word != "auto") value.fail(value.quoted() + " is not a list");
+      return;
+    }
+    if (auto policies = list.read(value)) m.policies = std::move(*policies);
+  };
+  binding.show = [](const M& m) -> std::optional<std::string> {
+    return m.policies.empty() ? "auto" : flow_list(m.policies);
+  };
+  return binding;
+}
+
+Binding<M> pool_groups() {
+  Binding<M> binding{"pool.groups",
+                     "map of text",
+                     "policy: group",
+                     "Lineage of policies: which ones are of one family.",
+                     false,
+                     false,
+                     {},
+                     {}};
+  const auto group = text("policy: group", not_empty);
+  binding.read = [group](const Value& value, M& m) {
+    const auto entries = value.entries();
+    if (!entries) return;
+    for (const auto& [policy, entry] : *entries) {
+      if (auto name = group.read(entry)) m.groups[policy] = std::move(*name);
+    }
+  };
+  binding.show = [](const M& m) -> std::optional<std::string> {
+    if (m.groups.empty()) return std::nullopt;
+    std::vector<std::pair<std::string, std::string>> shown;
+    for (const auto& [policy, name] : m.groups) shown.emplace_back(policy, yaml_text(name));
+    return flow_map(shown);
+  };
+  return binding;
+}
+
+Binding<M> band() {
+  const auto ends = rising(number(0, 1), 2);
+  Binding<M> binding{"band",
+                     "two numbers",
+                     "[low, high], 0 <= low < high <= 1",
+                     "Thresholds over which the area under the coverage curve is taken.",
+                     false,
+                     false,
+                     {},
+                     {}};
+  binding.read = [ends](const Value& value, M& m) {
+    const auto read = ends.read(value);
+    if (!read) return;
+    if (read->size() != 2) {
+      value.fail("is not two numbers");
+      return;
+    }
+    m.band_low = read->front();
+    m.band_high = read->back();
+  };
+  binding.show = [](const M& m) -> std::optional<std::string> {
+    return fmt::format("[{}, {}]", m.band_low, m.band_high);
+  };
+  return binding;
+}
+
+std::optional<Prior> read_given_prior(const Value& value) {
+  const auto parameter = number(0, 1e6, Ends::kOpenLow);
+  Prior prior{PriorKind::kGiven, 0, 0};
+  const auto entries = value.entries();
+  if (!entries) return std::nullopt;
+  for (auto [name, entry] : *entries) {
+    if (name != "alpha" && name != "beta") return entry.fail("is not known");
+    entry.allowed = parameter.allowed;
+    const auto read = parameter.read(entry);
+    if (!read) return std::nullopt;
+    (name == "alpha" ? prior.alpha : prior.beta) = *read;
+  }
+  if (prior.alpha == 0 || prior.beta == 0) return value.fail("needs both alpha and beta");
+  return prior;
+}
+
+Binding<M> prior() {
+  const auto word = choice<PriorKind>({{"uniform", PriorKind::kUniform},
+                                       {"jeffreys", PriorKind::kJeffreys},
+                                       {"moments", PriorKind::kMoments},
+                                       {"likelihood", PriorKind::kLikelihood}});
+  Binding<M> binding{
+      "prior",
+      "word or {alpha, beta}",
+      word.allowed + " or {alpha: a, beta: b}",
+      "Prior of a cell's rate, for intervals: fixed, or fitted to the cells by moments or by likelihood.",
+      false,
+      false,
+      {},
+      {}};
+  binding.read = [word](const Value& value, M& m) {
+    if (value.node.IsMap()) {
+      if (const auto given = read_given_prior(value)) m.prior = *given;
+      return;
+    }
+    const auto kind = word.read(value);
+    if (!kind) return;
+    const double parameter = *kind == PriorKind::kJeffreys ? 0.5 : 1;
+    m.prior = {*kind, parameter, parameter};
+  };
+  binding.show = [word](const M& m) -> std::optional<std::string> {
+    if (m.prior.kind != PriorKind::kGiven) return word.write(m.prior.kind);
+    return fmt::format("{{alpha: {}, beta: {}}}", m.prior.alpha, m.prior.beta);
+  };
+  return binding;
+}
+
+void read_window(const Value& value, M& m) {
+  const auto entries = value.entries();
+  if (!entries) return;
+  if (entries->size() != 1) {
+    value.fail("is not one of its kinds");
+    return;
+  }
+  const auto& [kind, entry] = entries->front();
+  if (kind == "all") {
+    const auto on = flag().read(entry);
+    if (on && !*on) entry.fail("\"false\" leaves no window");
+    if (on && *on) m.window.last_draws = 0;
+  } else if (kind == "last_draws") {
+    auto draws = entry;
+    const auto count = whole(1, 1'000'000);
+    draws.allowed = count.allowed;
+    if (const auto read = count.read(draws)) m.window.last_draws = static_cast<std::uint32_t>(*read);
+  } else if (kind == "sliding" || kind == "tumbling" || kind == "step") {
+    entry.fail("windows by time are not in this version");
+  } else {
+    entry.fail("is not known");
+  }
+}
+
+Binding<M> window() {
+  Binding<M> binding{"window",
+                     "map",
+                     "{all: true} or {last_draws: k}",
+                     "Which trials count: all, or of each cell the k with the highest draw index.",
+                     false,
+                     false,
+                     read_window,
+                     {}};
+  binding.show = [](const M& m) -> std::optional<std::string> {
+    if (m.window.last_draws == 0) return "{all: true}";
+    return fmt::format("{{last_draws: {}}}", m.window.last_draws);
+  };
+  return binding;
+}
+
+void add_question(std::vector<Binding<M>>& table) {
+  table.push_back(setting(
+      "name", text("letters, digits, _ . - (at most 100)", fits_a_url), [](auto& m) { return &m.name; },
+      "Name in the API's paths and the metrics' labels; of one monitor only."));
+  table.back().required = true;
+  table.push_back(setting(
+      "eval", text("text", not_empty), [](auto& m) { return &m.eval; },
+      "The eval it watches. Without it: `events.eval`, which must then be set."));
+  table.push_back(setting(
+      "scorer", text("text", not_empty), [](auto& m) { return &m.scorer; },
+      "The scorer it watches. Without it: `events.scorer`."));
+  auto slice = setting(
+      "slice", text("text", not_empty), [](auto& m) { return m.slice ? &*m.slice : nullptr; },
+      "Only prompts with this slice. Without it: all prompts.");
+  slice.read = [form = text("text", not_empty)](const Value& value, M& m) {
+    if (auto read = form.read(value)) m.slice = std::move(*read);
+  };
+  table.push_back(std::move(slice));
+  table.push_back(pool_policies());
+  table.push_back(pool_groups());
+}
+
+void add_statistics(std::vector<Binding<M>>& table) {
+  table.push_back(setting(
+      "thresholds", rising(number(0, 1, Ends::kOpenLow), 32), [](auto& m) { return &m.thresholds; },
+      "Reliability thresholds: a policy covers a prompt when its success rate there reaches one."));
+  table.push_back(band());
+  table.push_back(setting(
+      "min_trials", whole(1, 1'000'000), [](auto& m) { return &m.min_trials; },
+      "Trials every policy needs on a prompt before the prompt is complete and counts."));
+  table.push_back(setting(
+      "missing", choice<bool>({{"exclude", false}, {"fail", true}}),
+      [](auto& m) { return &m.missing_as_fail; },
+      "What a prompt without all its cells is: left out, or with the missing cells not covering."));
+  table.push_back(setting(
+      "rates", choice<RateKind>({{"raw", RateKind::kRaw}, {"posterior", RateKind::kPosterior}}),
+      [](auto& m) { return &m.rates; }, "Rate that is held against a threshold."));
+  table.push_back(prior());
+  table.push_back(window());
+}
+
+void add_tests(std::vector<Binding<M>>& table) {
+  table.push_back(setting(
+      "evaluate_every", duration(std::chrono::milliseconds(100), std::chrono::hours(24)),
+      [](auto& m) { return &m.evaluate_every; }, "How often the null tests run, while events come."));
+  table.push_back(setting(
+      "nulls.replicates", whole(20, 10'000'000), [](auto& m) { return &m.nulls.replicates; },
+      "Samples of each null law."));
+  table.push_back(setting(
+      "nulls.seed", whole(0, std::numeric_limits<std::uint64_t>::max()),
+      [](auto& m) { return &m.nulls.seed; }, "The same seed on the same counts gives the same numbers."));
+  table.push_back(setting(
+      "alarm.alpha", number(0, 1, Ends::kOpen), [](auto& m) { return &m.alpha; },
+      "Bound on the chance of ever raising a false alarm."));
+  table.push_back(setting(
+      "alarm.threshold", number(0, 1, Ends::kOpenLow), [](auto& m) { return &m.alarm_threshold; },
+      "The reliability threshold the alarm, and the list of prompts that drive the gap, look at."));
+}
+
+}  // namespace
+
+const std::vector<Binding<Monitor>>& monitor_table() {
+  static const auto kTable = [] {
+    std::vector<Binding<M>> table;
+    add_question(table);
+    add_statistics(table);
+    add_tests(table);
+    return table;
+  }();
+  return kTable;
+}
+
+}  // namespace gapwatch::config
