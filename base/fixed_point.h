@@ -9,11 +9,21 @@
 #include <cmath>
 #include <cstdint>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace gapwatch {
 
 using FixedTerm = std::int64_t;  // a fraction times 2^60
 
-inline FixedTerm fixed_term(double value) { return std::llrint(value * 0x1p60); }
+inline FixedTerm fixed_term(double value) {
+#if defined(__SSE2__)
+  return _mm_cvtsd_si64(_mm_set_sd(value * 0x1p60));  // what llrint gives, without a call
+#else
+  return std::llrint(value * 0x1p60);
+#endif
+}
 
 // numerator / denominator, 0 <= numerator <= denominator, denominator > 0.
 inline FixedTerm fixed_ratio(std::uint32_t numerator, std::uint32_t denominator) {

@@ -1,6 +1,7 @@
 #include "stats/running.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -8,80 +9,92 @@
 
 namespace gapwatch::stats {
 
-// Everything about a prompt's terms that depends on the spec alone.
+// Everything about a prompt's terms that depends on the spec alone. Thresholds are taken four at a
+// time, so that a cell meets four needs in one vector comparison.
 class PromptTerms {
  public:
+  static constexpr std::size_t kLanes = 4;
+  using Needs = std::array<std::int32_t, kLanes>;
+
   explicit PromptTerms(const SumsSpec& spec)
       : thresholds_(spec.thresholds),
         low_(spec.band_low),
         scale_(spec.band_high > spec.band_low ? 1 / (spec.band_high - spec.band_low)
                                               : std::numeric_limits<double>::max()) {
-    needed_.reserve(thresholds_.size() * kTabled);
-    for (const double tau : thresholds_) {
-      for (std::uint32_t n = 0; n < kTabled; ++n) needed_.push_back(n == 0 ? kNever : need(tau, n));
+    tabled_.reserve(groups() * kTabled);
+    for (std::size_t group = 0; group < groups(); ++group) {
+      for (std::uint32_t n = 0; n < kTabled; ++n) tabled_.push_back(compute(group, n));
     }
   }
 
-  // The need of every number of trials at one threshold; never met by an empty cell.
-  class Needs {
-   public:
-    Needs(double tau, const std::uint32_t* tabled) : tau_(tau), tabled_(tabled) {}
-    bool covers(CellCount cell) const {
-      const auto needed = cell.trials < kTabled ? tabled_[cell.trials] : need(tau_, cell.trials);
-      return cell.successes >= needed;
-    }
-
-   private:
-    double tau_;
-    const std::uint32_t* tabled_;
-  };
-  Needs needs(std::size_t threshold) const {
-    return {thresholds_[threshold], needed_.data() + threshold * kTabled};
-  }
+  std::size_t groups() const { return (thresholds_.size() + kLanes - 1) / kLanes; }
+  std::size_t lanes(std::size_t group) const { return std::min(kLanes, thresholds_.size() - group * kLanes); }
   double tau(std::size_t threshold) const { return thresholds_[threshold]; }
+
+  // The needs of `trials` at one group's thresholds; never met by an empty cell, nor in a lane too many.
+  Needs needs(std::size_t group, std::uint32_t trials) const {
+    return trials < kTabled ? tabled_[group * kTabled + trials] : compute(group, trials);
+  }
 
   // The position of a rate in the band, 0 below it and 1 above: its share of the area under the
   // reliability curve.
-  FixedTerm in_band(double rate) const {
-    return fixed_term(std::clamp((rate - low_) * scale_, 0.0, 1.0));
+  double in_band(double rate) const {
+    const double at = (rate - low_) * scale_;
+    const double above = at > 0 ? at : 0;
+    return above < 1 ? above : 1;
   }
 
  private:
   static constexpr std::uint32_t kTabled = 1025;
-  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
+
+  Needs compute(std::size_t group, std::uint32_t trials) const {
+    Needs needs;
+    needs.fill(kNever);
+    if (trials == 0) return needs;
+    for (std::size_t lane = 0; lane < lanes(group); ++lane) {
+      needs[lane] = static_cast<std::int32_t>(need(thresholds_[group * kLanes + lane], trials));
+    }
+    return needs;
+  }
+
   std::vector<double> thresholds_;
   double low_, scale_;
-  std::vector<std::uint32_t> needed_;  // by threshold, then by trials
+  std::vector<Needs> tabled_;  // by group, then by trials
 };
 
 namespace {
 
+// successes / trials, and 0 / 1 for a missing cell. Counts fit in 31 bits.
 double rate_of(CellCount cell) {
-  return cell.trials == 0 ? 0 : static_cast<double>(cell.successes) / static_cast<double>(cell.trials);
+  const auto trials = static_cast<std::int32_t>(cell.trials + (cell.trials == 0));
+  return static_cast<double>(static_cast<std::int32_t>(cell.successes)) / static_cast<double>(trials);
 }
 
 struct RowTotals {
   std::uint64_t trials = 0, successes = 0;
   std::uint32_t with_success = 0;
+  std::uint32_t fewest = std::numeric_limits<std::uint32_t>::max(), most = 0;
   bool some_certain = false;  // a cell without a failure
   bool complete = false;
 };
 
 RowTotals totals(std::span<const CellCount> cells, const Completeness& rule) {
   RowTotals row;
-  std::uint32_t fewest = std::numeric_limits<std::uint32_t>::max();
   for (const CellCount cell : cells) {
     row.trials += cell.trials;
     row.successes += cell.successes;
     row.with_success += cell.successes > 0;
     row.some_certain |= cell.trials > 0 && cell.successes == cell.trials;
-    fewest = std::min(fewest, cell.trials);
+    row.fewest = std::min(row.fewest, cell.trials);
+    row.most = std::max(row.most, cell.trials);
   }
-  row.complete = row.trials > 0 && (rule.missing_as_fail || (fewest > 0 && fewest >= rule.min_trials));
+  row.complete = row.trials > 0 && (rule.missing_as_fail || (row.fewest > 0 && row.fewest >= rule.min_trials));
   return row;
 }
 
-void add_signed(FixedSum& sum, FixedTerm term, int sign) { sum.add(sign > 0 ? term : -term); }
+// sign is 1 or -1. Rounding is symmetric, so what was added is taken away.
+void add_signed(FixedSum& sum, double term, double sign) { sum.add(fixed_term(sign * term)); }
 
 }  // namespace
 
@@ -90,9 +103,8 @@ PoolSums::PoolSums(const SumsSpec& spec)
       rauc(spec.pool_size),
       at(spec.thresholds.size()),
       spec_(spec),
-      terms_(std::make_shared<PromptTerms>(spec)) {
-  for (auto& sums : at) sums.policy.resize(spec.pool_size);
-}
+      terms_(std::make_shared<PromptTerms>(spec)),
+      covered_(terms_->groups() * spec.pool_size) {}
 
 void PoolSums::apply(const PromptView& prompt, int sign) {
   assert(prompt.cells.size() == spec_.pool_size);
@@ -112,66 +124,86 @@ void PoolSums::apply(const PromptView& prompt, int sign) {
   if (prompt.paired.aligned > 0) {
     paired_prompts += sign;
     add_signed(union_paired,
-               fixed_term(static_cast<double>(prompt.paired.any_success) / static_cast<double>(prompt.paired.aligned)),
+               static_cast<double>(prompt.paired.any_success) / static_cast<double>(prompt.paired.aligned),
                sign);
+  }
+  if (row.fewest == row.most) {
+    cells_by_trials.add(row.most, sign * static_cast<std::int64_t>(prompt.cells.size()));
+  } else {
+    for (const CellCount cell : prompt.cells) {
+      if (cell.trials > 0) cells_by_trials.add(cell.trials, sign);
+    }
   }
   add_rates(prompt.cells, sign);
   add_coverage(prompt.cells, sign);
 }
 
 void PoolSums::add_rates(std::span<const CellCount> cells, int sign) {
+  constexpr std::size_t kBlock = 32;  // in two passes: arithmetic in vectors, then sums one by one
+  const PromptTerms& terms = *terms_;
   double best = 0, sum = 0, all_miss = 1;
-  std::uint32_t with_success = 0, present = 0, run_trials = 0;
-  std::int64_t run = 0;
-  for (std::size_t m = 0; m < cells.size(); ++m) {
-    const double p = rate_of(cells[m]);
-    best = std::max(best, p);
-    sum += p;
-    all_miss *= 1 - p;
-    with_success += p > 0;
-    present += cells[m].trials > 0;
-    add_signed(rate[m], fixed_term(p), sign);
-    add_signed(rauc[m], terms_->in_band(p), sign);
-    if (cells[m].trials != run_trials) {
-      if (run_trials != 0) cells_by_trials.add(run_trials, sign * run);
-      run_trials = cells[m].trials;
-      run = 0;
+  std::int64_t with_success = 0, missing = 0;
+  for (std::size_t from = 0; from < cells.size(); from += kBlock) {
+    const auto count = std::min(kBlock, cells.size() - from);
+    double p[kBlock], area[kBlock];
+    for (std::size_t m = 0; m < count; ++m) p[m] = rate_of(cells[from + m]);
+    for (std::size_t m = 0; m < count; ++m) area[m] = terms.in_band(p[m]);
+    for (std::size_t m = 0; m < count; ++m) {
+      best = p[m] > best ? p[m] : best;
+      sum += p[m];
+      all_miss *= 1 - p[m];
+      add_signed(rate[from + m], p[m], sign);
+      add_signed(rauc[from + m], area[m], sign);
     }
-    ++run;
+    for (std::size_t m = 0; m < count; ++m) {
+      with_success += cells[from + m].successes > 0;
+      missing += cells[from + m].trials == 0;
+    }
   }
-  if (run_trials != 0) cells_by_trials.add(run_trials, sign * run);
   // One policy's successes are no coincidence of two: exactly no premium.
   const double any = with_success <= 1 ? best : std::max(best, 1 - all_miss);
-  add_signed(ceiling, fixed_term(best), sign);
-  add_signed(union_product, fixed_term(any), sign);
-  add_signed(frechet_upper, fixed_term(std::min(1.0, sum)), sign);
-  add_signed(rauc_oracle, terms_->in_band(best), sign);
-  const double mean = sum / static_cast<double>(present);
-  add_signed(rauc_mixture, terms_->in_band(mean), sign);
-  for (std::size_t t = 0; t < at.size(); ++t) at[t].mixture += mean >= terms_->tau(t) - 1e-12 ? sign : 0;
+  add_signed(ceiling, best, sign);
+  add_signed(union_product, any, sign);
+  add_signed(frechet_upper, std::min(1.0, sum), sign);
+  add_signed(rauc_oracle, terms.in_band(best), sign);
+  const double mean = sum / static_cast<double>(static_cast<std::int64_t>(cells.size()) - missing);
+  add_signed(rauc_mixture, terms.in_band(mean), sign);
+  for (std::size_t t = 0; t < at.size(); ++t) at[t].mixture += mean >= terms.tau(t) - 1e-12 ? sign : 0;
 }
 
 void PoolSums::add_coverage(std::span<const CellCount> cells, int sign) {
-  for (std::size_t t = 0; t < at.size(); ++t) {
-    const auto needs = terms_->needs(t);
-    auto* policy = at[t].policy.data();
-    bool some = false, all = true;
-    for (std::size_t m = 0; m < cells.size(); ++m) {
-      const bool covered = needs.covers(cells[m]);
-      some |= covered;
-      all &= covered;
-      policy[m] += covered ? sign : 0;
+  constexpr auto kLanes = PromptTerms::kLanes;
+  auto* lanes_of = covered_.data();
+  for (std::size_t group = 0; group < terms_->groups(); ++group) {
+    Lanes covering{};
+    for (const CellCount cell : cells) {
+      const auto needs = terms_->needs(group, cell.trials);
+      const auto successes = static_cast<std::int32_t>(cell.successes);
+      Lanes& covered = *lanes_of++;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const std::int32_t mask = successes >= needs[lane] ? -1 : 0;
+        covering[lane] -= mask;
+        covered[lane] += mask & sign;
+      }
     }
-    at[t].oracle += some ? sign : 0;
-    at[t].all += all ? sign : 0;
+    for (std::size_t lane = 0; lane < terms_->lanes(group); ++lane) {
+      auto& sums = at[group * kLanes + lane];
+      sums.oracle += covering[lane] > 0 ? sign : 0;
+      sums.all += covering[lane] == static_cast<std::int32_t>(cells.size()) ? sign : 0;
+    }
   }
+}
+
+std::int64_t PoolSums::covered(std::size_t threshold, std::size_t policy) const {
+  constexpr auto kLanes = PromptTerms::kLanes;
+  return covered_[threshold / kLanes * spec_.pool_size + policy][threshold % kLanes];
 }
 
 bool PoolSums::same_sums(const PoolSums& other) const {
   const auto parts = [](const PoolSums& s) {
     return std::tie(s.spec_, s.complete, s.partial, s.all_fail, s.all_pass, s.trials, s.cells_by_trials, s.certain,
                     s.dead, s.lone, s.positive, s.paired_prompts, s.ceiling, s.union_product, s.union_paired,
-                    s.frechet_upper, s.rate, s.rauc, s.rauc_oracle, s.rauc_mixture, s.at);
+                    s.frechet_upper, s.rate, s.rauc, s.rauc_oracle, s.rauc_mixture, s.at, s.covered_);
   };
   return parts(*this) == parts(other);
 }
@@ -201,7 +233,9 @@ void PoolSums::merge(const PoolSums& other) {
     at[t].oracle += other.at[t].oracle;
     at[t].all += other.at[t].all;
     at[t].mixture += other.at[t].mixture;
-    for (std::size_t m = 0; m < rate.size(); ++m) at[t].policy[m] += other.at[t].policy[m];
+  }
+  for (std::size_t i = 0; i < covered_.size(); ++i) {
+    for (std::size_t lane = 0; lane < covered_[i].size(); ++lane) covered_[i][lane] += other.covered_[i][lane];
   }
 }
 
@@ -219,18 +253,18 @@ void RouterSums::apply(const PromptView& prompt, RouterWeights weights, int sign
   if (!totals(prompt.cells, spec_.completeness).complete) return;
   double mean = 0;
   for (std::size_t m = 0; m < weights.size(); ++m) mean += weights[m] * rate_of(prompt.cells[m]);
-  add_signed(rate, fixed_term(mean), sign);
+  add_signed(rate, mean, sign);
+  const auto& terms = *routed.terms_;
   for (std::size_t t = 0; t < misrouted.size(); ++t) {
-    const auto needs = routed.terms_->needs(t);
     double missed = 0;
-    bool some = false, all = true;
+    std::size_t covering = 0;
     for (std::size_t m = 0; m < weights.size(); ++m) {
-      const bool covered = needs.covers(prompt.cells[m]);
-      some |= covered;
-      all &= covered;
+      const auto needed = terms.needs(t / PromptTerms::kLanes, prompt.cells[m].trials)[t % PromptTerms::kLanes];
+      const bool covered = static_cast<std::int32_t>(prompt.cells[m].successes) >= needed;
+      covering += covered;
       missed += covered ? 0 : weights[m];
     }
-    if (some && !all) add_signed(misrouted[t], fixed_term(missed), sign);
+    if (covering > 0 && covering < weights.size()) add_signed(misrouted[t], missed, sign);
   }
 }
 

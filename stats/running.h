@@ -10,6 +10,7 @@
 // Source: statistics.md sections 1, 3, 4, 8.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -65,7 +66,6 @@ class PoolSums {
     std::int64_t oracle = 0;   // prompts some policy covers
     std::int64_t all = 0;      // prompts every policy covers
     std::int64_t mixture = 0;  // prompts whose mean rate, over cells with a trial, reaches tau
-    std::vector<std::int64_t> policy;  // prompts that policy m covers
     friend bool operator==(const AtThreshold&, const AtThreshold&) = default;
   };
 
@@ -82,8 +82,10 @@ class PoolSums {
   std::vector<FixedSum> rauc;        // by policy
   FixedSum rauc_oracle, rauc_mixture;
   std::vector<AtThreshold> at;       // by threshold
+  std::int64_t covered(std::size_t threshold, std::size_t policy) const;  // prompts that the policy covers
 
  private:
+  using Lanes = std::array<std::int32_t, 4>;
   void apply(const PromptView& prompt, int sign);
   void add_rates(std::span<const CellCount> cells, int sign);
   void add_coverage(std::span<const CellCount> cells, int sign);
@@ -92,6 +94,7 @@ class PoolSums {
   friend class RouterSums;
   SumsSpec spec_;
   std::shared_ptr<const PromptTerms> terms_;
+  std::vector<Lanes> covered_;  // by four thresholds, then by policy
 };
 
 // What a router adds, over the complete prompts it has a decision for.

@@ -30,21 +30,27 @@ Number ratio(double numerator, double denominator) {
   return numerator / denominator;
 }
 
-CoverageSummary coverage_of(const PoolSums::AtThreshold& sums, double tau, std::int64_t complete) {
-  const auto n = static_cast<double>(complete);
-  const auto best = std::max_element(sums.policy.begin(), sums.policy.end());
+CoverageSummary coverage_of(const PoolSums& pool, std::size_t threshold, double tau) {
+  const auto n = static_cast<double>(pool.complete);
+  const auto& sums = pool.at[threshold];
   CoverageSummary out;
   out.tau = tau;
-  out.best_policy = static_cast<std::size_t>(best - sums.policy.begin());
+  std::int64_t best = -1;
+  for (std::size_t m = 0; m < pool.rate.size(); ++m) {
+    const auto covered = pool.covered(threshold, m);
+    out.policy.push_back(static_cast<double>(covered) / n);
+    if (covered > best) {
+      best = covered;
+      out.best_policy = m;
+    }
+  }
   out.oracle = static_cast<double>(sums.oracle) / n;
-  out.best = static_cast<double>(*best) / n;
+  out.best = static_cast<double>(best) / n;
   out.mixture = static_cast<double>(sums.mixture) / n;
-  out.gap = static_cast<double>(sums.oracle - *best) / n;
+  out.gap = static_cast<double>(sums.oracle - best) / n;
   out.disagreement = static_cast<double>(sums.oracle - sums.all) / n;
-  out.break_even_error =
-      ratio(static_cast<double>(sums.oracle - *best), static_cast<double>(sums.oracle - sums.all));
+  out.break_even_error = ratio(static_cast<double>(sums.oracle - best), static_cast<double>(sums.oracle - sums.all));
   out.oracle_minus_mixture = static_cast<double>(sums.oracle - sums.mixture) / n;
-  for (const auto covered : sums.policy) out.policy.push_back(static_cast<double>(covered) / n);
   return out;
 }
 
@@ -105,7 +111,7 @@ PoolSummary summarize(const PoolSums& sums, const SumsSpec& spec) {
   out.rauc_oracle = sums.rauc_oracle.mean(n);
   out.rauc_mixture = sums.rauc_mixture.mean(n);
   for (std::size_t t = 0; t < sums.at.size(); ++t) {
-    out.coverage.push_back(coverage_of(sums.at[t], spec.thresholds[t], sums.complete));
+    out.coverage.push_back(coverage_of(sums, t, spec.thresholds[t]));
   }
   return out;
 }

@@ -101,7 +101,7 @@ void expect_matches(const PoolSums& sums, const Naive& naive) {
               naive.count([&](const Row& row) { return std::all_of(row.begin(), row.end(), covered); }));
     EXPECT_EQ(sums.at[t].mixture, naive.count([&](const Row& row) { return Naive::mean(row) >= tau - 1e-12; }));
     for (std::size_t m = 0; m < naive.spec.pool_size; ++m) {
-      EXPECT_EQ(sums.at[t].policy[m], naive.count([&](const Row& row) { return covered(row[m]); }));
+      EXPECT_EQ(sums.covered(t, m), naive.count([&](const Row& row) { return covered(row[m]); }));
     }
   }
 }
@@ -168,8 +168,8 @@ TEST(PoolSums, AnEmptyCellNeverCovers) {
   sums.add({std::vector<CellCount>{{0, 0}, {4, 0}}, {}});
   sums.add({std::vector<CellCount>{{0, 0}, {0, 0}}, {}});  // no trial: not a prompt at all
   EXPECT_EQ(sums.complete, 1);
-  EXPECT_EQ(sums.at[0].policy[0], 0);
-  EXPECT_EQ(sums.at[0].policy[1], 1) << "need is 0 at so low a threshold";
+  EXPECT_EQ(sums.covered(0, 0), 0);
+  EXPECT_EQ(sums.covered(0, 1), 1) << "need is 0 at so low a threshold";
   EXPECT_EQ(summarize(sums, spec).pass_at_1[0], 0.0);
 }
 
