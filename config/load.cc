@@ -57,9 +57,10 @@ class TreeReader {
     for (const auto& [name, entry] : *entries) {
       const auto path = below(section, name);
       if (other(path, entry)) continue;
-      if (const auto* binding = find(path)) {
+      const bool one_word = name.find('.') == std::string::npos;
+      if (const auto* binding = one_word ? find(path) : nullptr) {
         read_leaf(*binding, entry);
-      } else if (name.find('.') == std::string::npos && !keys_of(table_, path).empty()) {
+      } else if (one_word && !keys_of(table_, path).empty()) {
         read(entry, path, other);
       } else {
         unknown(section, name, entry);

@@ -207,6 +207,15 @@ std::vector<Binding<S>> http_token() {
   return {token, file};
 }
 
+void add_top(std::vector<Binding<S>>& table) {
+  table.push_back(in_settings(
+      "format", choice<std::string>({{"native", "native"}}), [](auto& s) { return &s.format; },
+      "Shape of the events."));
+  table.push_back(in_settings(
+      "threads", whole(0, 1'024), [](auto& s) { return &s.threads; },
+      "Threads for the null tests; 0 is one for each core. The numbers do not depend on it."));
+}
+
 void add_source(std::vector<Binding<S>>& table) {
   table.push_back(required(in_settings("source.kafka.brokers",
                                        text("host:port, several with commas between them", broker_list),
@@ -237,9 +246,6 @@ void add_source(std::vector<Binding<S>>& table) {
 }
 
 void add_events(std::vector<Binding<S>>& table) {
-  table.push_back(in_settings(
-      "format", choice<std::string>({{"native", "native"}}), [](auto& s) { return &s.format; },
-      "Shape of the events."));
   table.push_back(in_settings(
       "events.eval", text("text", not_empty), [](auto& s) { return &s.events.eval; },
       "Eval of events that name none. Without it: the name of the topic or file."));
@@ -277,9 +283,6 @@ void add_process(std::vector<Binding<S>>& table) {
       [](auto& s) { return &s.http.listen; }, "Address of the page, the API and /metrics."));
   for (auto& binding : http_token()) table.push_back(std::move(binding));
   table.push_back(in_settings(
-      "threads", whole(0, 1'024), [](auto& s) { return &s.threads; },
-      "Threads for the null tests; 0 is one for each core. The numbers do not depend on it."));
-  table.push_back(in_settings(
       "limits.policies", whole(1, 65'536), [](auto& s) { return &s.max_policies; },
       "Events of further policies are rejected and counted as overflow."));
   table.push_back(in_settings(
@@ -292,6 +295,7 @@ void add_process(std::vector<Binding<S>>& table) {
 const std::vector<Binding<Settings>>& settings_table() {
   static const auto kTable = [] {
     std::vector<Binding<S>> table;
+    add_top(table);
     add_source(table);
     add_events(table);
     add_process(table);

@@ -224,7 +224,7 @@ void add_statistics(std::vector<Binding<M>>& table) {
 void add_tests(std::vector<Binding<M>>& table) {
   table.push_back(setting(
       "evaluate_every", duration(std::chrono::milliseconds(100), std::chrono::hours(24)),
-      [](auto& m) { return &m.evaluate_every; }, "How often the null tests run, while events come."));
+      [](auto& m) { return &m.evaluate_every; }, "How often the null tests run."));
   table.push_back(setting(
       "nulls.replicates", whole(20, 10'000'000), [](auto& m) { return &m.nulls.replicates; },
       "Samples of each null law."));
@@ -233,10 +233,11 @@ void add_tests(std::vector<Binding<M>>& table) {
       [](auto& m) { return &m.nulls.seed; }, "The same seed on the same counts gives the same numbers."));
   table.push_back(setting(
       "alarm.alpha", number(0, 1, Ends::kOpen), [](auto& m) { return &m.alpha; },
-      "Bound on the chance of ever raising a false alarm."));
+      "The chance of a false alarm that you accept. Read and kept; this version raises no alarm."));
   table.push_back(setting(
       "alarm.threshold", number(0, 1, Ends::kOpenLow), [](auto& m) { return &m.alarm_threshold; },
-      "The reliability threshold the alarm, and the list of prompts that drive the gap, look at."));
+      "The threshold that decides whether policies disagree on a prompt, in the list of prompts that drive "
+      "the gap."));
 }
 
 }  // namespace
