@@ -1,10 +1,16 @@
 // HttpServer: the one port on which everything is served (interfaces.md, "HTTP").
 //
 // Routes are registered before start(); a handler runs on the server's own thread, reads immutable
-// snapshots, and must not block. Limits: request head and body 64 KiB, 30 s per request, 256
-// connections.
+// snapshots, must not block and must not call stop(). publish() and stop() may be called by any thread.
+//
+// HTTP/1.1 with keep-alive; HEAD is answered where GET is; an error is {"error": text}. Every response forbids
+// scripts and requests from elsewhere, sniffing, framing and storing. On loopback the Host header must
+// name loopback or the configured host; what is not GET or HEAD needs the token where one is
+// configured and always off loopback, and comes from no page of another origin.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,10 +42,10 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 class HttpServer {
  public:
   virtual ~HttpServer() = default;
-  // `path` is exact, or ends in "/" to take everything below it.
+  // `path` is exact, or ends in "/" to take everything below it; the longest match answers.
   virtual void route(std::string method, std::string path, HttpHandler handler) = 0;
-  // A text/event-stream at `path` (a prefix when it ends in "/"): every subscriber gets the last
-  // message published for its path, then each later one.
+  // A text/event-stream at exactly `path`, from the first publish() on: every subscriber gets the last
+  // message, then each later one; who reads too slowly misses messages, never the last.
   virtual void publish(std::string path, std::string event_json) = 0;
   // Listens; refuses with a message naming the address and what to do (port in use, no permission).
   virtual Status start() = 0;
@@ -47,6 +53,13 @@ class HttpServer {
   virtual void stop() = 0;
 };
 
-std::unique_ptr<HttpServer> make_http_server(const config::HttpSettings& settings);
+struct HttpLimits {
+  std::size_t request_bytes = 64 << 10;  // of the head, and of the body; 431 and 413 beyond
+  std::chrono::milliseconds request_time{30'000};  // to receive a request, to take a response, and between requests
+  std::size_t connections = 256;  // 503 beyond
+  std::chrono::milliseconds heartbeat{15'000};  // a comment on a silent event stream
+};
+
+std::unique_ptr<HttpServer> make_http_server(const config::HttpSettings& settings, const HttpLimits& limits = {});
 
 }  // namespace gapwatch::exporters
