@@ -1,0 +1,41 @@
+// From the state's moments and snapshots to the report model.
+//
+// `run` and `report` both come through here, so the same events give the same numbers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "exporters/report_model.h"
+#include "ingest/pipeline.h"
+#include "state/ledger.h"
+
+namespace gapwatch::app {
+
+// Tables of more cells than this are evaluated without draws: checks on draws are then absent.
+inline constexpr std::size_t kMaxDrawCells = 4'000'000;
+
+// A monitor needs as many complete prompts before it says more than "insufficient".
+inline constexpr std::int64_t kEnoughPrompts = 20;
+
+// Everything that needs the table. Pure and slow: for a worker, never for the thread that counts.
+stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
+                           Executor& executor);
+
+// `evaluation` may be absent or older than the moment.
+exporters::MonitorReport make_report(const state::MonitorMoment& moment,
+                                     std::shared_ptr<const stats::Evaluation> evaluation);
+
+exporters::StreamHealth stream_health(const ingest::StreamCounters& counters);
+exporters::InputReport input_report(const ingest::StreamCounters& counters);
+
+// The prompts that drive the gap, largest first by `sort`: "premium", "spread" (largest minus smallest rate),
+// "ceiling", or "prompt" by name; an unknown one is an error naming these.
+Result<std::vector<exporters::PromptReport>> driving_prompts(const state::TableSnapshot& snapshot,
+                                                            double alarm_threshold, const config::Prior& prior,
+                                                            const std::string& sort, std::size_t limit);
+
+}  // namespace gapwatch::app
