@@ -1,5 +1,12 @@
 #include "ingest/flat_reader.h"
 
+#include <bit>
+#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace gapwatch::ingest {
 namespace {
 
@@ -26,7 +33,7 @@ std::uint64_t special_bytes(std::uint64_t word) {
 }
 
 // The first special byte at or after `at`, or `end`.
-const char* find_special(const char* at, const char* end) {
+const char* find_special_by_word(const char* at, const char* end) {
   if constexpr (std::endian::native == std::endian::little) {
     for (; end - at >= 8; at += 8) {
       const std::uint64_t found = special_bytes(load8(at));
@@ -37,6 +44,29 @@ const char* find_special(const char* at, const char* end) {
   return at;
 }
 
+#ifdef __SSE2__
+// A bit for each special byte of the sixteen at `at`.
+[[gnu::always_inline]] inline unsigned special_mask(const char* at) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+  const __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+  const __m128i outside = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));  // signed: above ASCII is below zero
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, slash), outside)));
+}
+#endif
+
+[[gnu::always_inline]] inline const char* find_special(const char* at, const char* end) {
+#ifdef __SSE2__
+  for (; end - at >= 16; at += 16) {
+    const unsigned found = special_mask(at);
+    if (found != 0) return at + std::countr_zero(found);
+  }
+#endif
+  return find_special_by_word(at, end);
+}
+
+// The last byte of the text is the closing brace, which fits nowhere else outside a string: so only
+// strings and words must look where the text ends.
 class FlatReader {
  public:
   FlatReader(std::string_view text, Fields& fields)
@@ -50,27 +80,39 @@ class FlatReader {
       if (!read_field()) return false;
       skip_space();
     } while (take(','));
-    if (!take('}')) return false;
-    skip_space();
-    return at_ == end_;
+    return at_ + 1 == end_ && *at_ == '}';
   }
 
  private:
   bool read_field() {
     skip_space();
-    std::string_view key;
-    if (!take('"') || !read_string(key)) return false;
+    Field field = Field::kUnknown;
+    if (!take('"') || !read_key(field)) return false;
     skip_space();
     if (!take(':')) return false;
     skip_space();
     Raw value;
     if (!read_value(value)) return false;
-    const Field field = field_of(key);
     return field == Field::kUnknown || fields_.put(field, value);
   }
 
+  bool read_key(Field& field) {
+    const char* start = at_;
+    std::string_view key;
+    if (!read_string(key)) return false;
+    if constexpr (std::endian::native == std::endian::little) {
+      if (end_ - start >= 8) {
+        if (key.empty()) return true;
+        const std::size_t unused = key.size() < 8 ? 64 - 8 * key.size() : 0;
+        field = field_of(load8(start) << unused >> unused, key);
+        return true;
+      }
+    }
+    field = field_of(key);
+    return true;
+  }
+
   bool read_value(Raw& value) {
-    if (at_ == end_) return false;
     switch (*at_) {
       case '"':
         ++at_;
@@ -99,20 +141,18 @@ class FlatReader {
     return true;
   }
 
-  // What follows is a separator or the record is left to the general parser.
   bool read_number(Raw& value) {
-    const char* stop = number_end(at_, end_);
+    const char* stop = scan_number(at_, end_, value);
     if (stop == nullptr) return false;
-    value = {Kind::kNumber, std::string_view(at_, stop)};
     at_ = stop;
     return true;
   }
 
   void skip_space() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
+    while (static_cast<unsigned char>(*at_) <= ' ' && (*at_ == ' ' || *at_ == '\t')) ++at_;
   }
   bool take(char c) {
-    if (at_ == end_ || *at_ != c) return false;
+    if (*at_ != c) return false;
     ++at_;
     return true;
   }
@@ -124,6 +164,9 @@ class FlatReader {
 
 }  // namespace
 
-bool read_flat(std::string_view text, Fields& fields) { return FlatReader(text, fields).read(); }
+bool read_flat(std::string_view text, Fields& fields) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+  return !text.empty() && text.back() == '}' && FlatReader(text, fields).read();
+}
 
 }  // namespace gapwatch::ingest

@@ -35,15 +35,19 @@ std::optional<double> to_double(std::string_view text) {
   return tiny ? std::optional(0.0) : std::nullopt;
 }
 
-bool is_integer(std::string_view text) { return text.find_first_of(".eE") == text.npos; }
+bool is_number(const Raw& raw) { return raw.kind == Kind::kInteger || raw.kind == Kind::kNumber; }
 
-std::optional<std::uint64_t> to_unsigned(std::string_view text) {
-  if (text == "-0") return 0;
+std::optional<std::uint64_t> to_unsigned(const Raw& raw) {
+  if (raw.value != 0 || raw.text == "0" || raw.text == "-0") return raw.value;
   std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, code] = std::from_chars(raw.text.data(), raw.text.data() + raw.text.size(), value);
   if (code != std::errc()) return std::nullopt;
   return value;
 }
+
+// What most events do not have, so that one look tells.
+constexpr auto kKinds = mask_of({Field::kType, Field::kRetract, Field::kSuccesses, Field::kTrials});
+constexpr auto kRareNames = mask_of({Field::kSlice, Field::kAnswer, Field::kId, Field::kVersion});
 
 bool by_policy(const state::RouteWeight& a, const state::RouteWeight& b) { return a.policy < b.policy; }
 
@@ -103,14 +107,15 @@ class Interpreter::Reading {
   }
   bool integer(Field field, std::uint64_t limit, std::uint64_t& out) {
     const Raw& raw = fields_[field];
-    if (raw.kind != Kind::kNumber || !is_integer(raw.text)) return wrong_type(field, "a whole number");
-    const auto value = to_unsigned(raw.text);
+    if (raw.kind != Kind::kInteger) return wrong_type(field, "a whole number");
+    const auto value = to_unsigned(raw);
     if (!value || *value > limit) return out_of_range(field, fmt::format("between 0 and {}", limit));
     out = *value;
     return true;
   }
 
   bool kind() {
+    if (!fields_.has_any(kKinds)) return true;
     std::string_view type;
     if (!string(Field::kType, type) || !boolean(Field::kRetract, retract_)) return false;
     route_ = type == "route";
@@ -127,15 +132,14 @@ class Interpreter::Reading {
     event_.eval = defaults.eval.empty() ? topic : std::string_view(defaults.eval);
     event_.scorer = defaults.scorer;
     std::string_view eval, scorer;
-    if (!required(Field::kPrompt, event_.prompt) || !string(Field::kEval, eval) ||
-        !string(Field::kScorer, scorer) || !string(Field::kSlice, event_.slice) ||
-        !string(Field::kAnswer, event_.answer) || !string(Field::kId, event_.id) ||
-        !string(Field::kVersion, event_.version)) {
+    if (!required(Field::kPrompt, event_.prompt) || !string(Field::kEval, eval) || !string(Field::kScorer, scorer)) {
       return false;
     }
     if (!eval.empty()) event_.eval = eval;
     if (!scorer.empty()) event_.scorer = scorer;
-    return true;
+    if (!fields_.has_any(kRareNames)) return true;
+    return string(Field::kSlice, event_.slice) && string(Field::kAnswer, event_.answer) &&
+           string(Field::kId, event_.id) && string(Field::kVersion, event_.version);
   }
 
   bool time() {
@@ -146,7 +150,7 @@ class Interpreter::Reading {
       if (event_.time) return true;
       return fail(Reason::kBadTime, fmt::format("ts is {}, which is no RFC 3339 time from 1970 on", shown(raw)));
     }
-    if (raw.kind != Kind::kNumber || !is_integer(raw.text)) {
+    if (raw.kind != Kind::kInteger) {
       return wrong_type(Field::kTs, "an RFC 3339 string or whole milliseconds since 1970");
     }
     std::uint64_t ms = 0;
@@ -192,7 +196,7 @@ class Interpreter::Reading {
       outcome = state::Outcome::kUnscored;
       return true;
     }
-    if (raw.kind != Kind::kNumber) return wrong_type(Field::kScore, "a number");
+    if (!is_number(raw)) return wrong_type(Field::kScore, "a number");
     const auto value = to_double(raw.text);
     if (!value) return out_of_range(Field::kScore, "a number that a double can hold");
     const auto at = owner_.success_at_.empty() ? owner_.success_at_.end() : owner_.success_at_.find(event_.eval);
@@ -208,6 +212,7 @@ class Interpreter::Reading {
       case Kind::kTrue: outcome = state::Outcome::kSuccess; return true;
       case Kind::kFalse: outcome = state::Outcome::kFailure; return true;
       case Kind::kNull: outcome = state::Outcome::kUnscored; return true;
+      case Kind::kInteger:
       case Kind::kNumber: break;
       default: return wrong_type(Field::kCorrect, "true, false, 0, 1 or null");
     }
@@ -242,7 +247,7 @@ class Interpreter::Reading {
   bool propensity() {
     if (!says(Field::kPropensity)) return true;
     const Raw& raw = fields_[Field::kPropensity];
-    if (raw.kind == Kind::kNumber) {
+    if (is_number(raw)) {
       const auto value = to_double(raw.text);
       if (!value || *value <= 0 || *value > 1) return out_of_range(Field::kPropensity, "above 0 and at most 1");
       event_.propensity = value;
@@ -264,7 +269,7 @@ class Interpreter::Reading {
     for (const auto& [policy, raw] : from) {
       if (policy.empty()) return missing(fmt::format("{} names an empty policy", name_of(field)));
       if (!fits(field, policy)) return false;
-      if (raw.kind != Kind::kNumber) return wrong_type(field, "an object policy: number throughout");
+      if (!is_number(raw)) return wrong_type(field, "an object policy: number throughout");
       const auto value = to_double(raw.text);
       if (!value || *value < 0 || *value > 1) {
         return fail(Reason::kOutOfRange, fmt::format("{} of \"{}\" must be between 0 and 1, not {}", name_of(field),

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "base/log.h"
 
 namespace gapwatch::ingest {
@@ -22,13 +24,14 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::optional<Raw> scalar(std::string_view token) {
-  if (token == "true") return Raw{Kind::kTrue, token};
-  if (token == "false") return Raw{Kind::kFalse, token};
-  if (token == "null") return Raw{Kind::kNull, token};
-  if (token == "NaN" || token == "Infinity" || token == "-Infinity") return Raw{Kind::kNotFinite, token};
+  if (token == "true") return Raw{Kind::kTrue, token, 0};
+  if (token == "false") return Raw{Kind::kFalse, token, 0};
+  if (token == "null") return Raw{Kind::kNull, token, 0};
+  if (token == "NaN" || token == "Infinity" || token == "-Infinity") return Raw{Kind::kNotFinite, token, 0};
   const char* end = token.data() + token.size();
-  if (number_end(token.data(), end) == end) return Raw{Kind::kNumber, token};
-  return std::nullopt;
+  Raw number;
+  if (scan_number(token.data(), end, number) != end) return std::nullopt;
+  return number;
 }
 
 std::string_view says(simdjson::error_code code) { return simdjson::error_message(code); }
@@ -100,11 +103,11 @@ class DocumentWalk {
 
   std::optional<Raw> read_string(ondemand::value& value, std::string_view token) {
     if (token.size() >= 2 && token.back() == '"' && token.find('\\') == token.npos) {
-      return Raw{Kind::kString, token.substr(1, token.size() - 2)};
+      return Raw{Kind::kString, token.substr(1, token.size() - 2), 0};
     }
     std::string_view text;
     if (const auto code = value.get_string().get(text)) return fail(not_json(says(code)));
-    return Raw{Kind::kString, text};
+    return Raw{Kind::kString, text, 0};
   }
 
   std::optional<Raw> read_object(ondemand::value& value, int depth, std::vector<Entry>* entries) {
@@ -118,7 +121,7 @@ class DocumentWalk {
       if (!raw) return std::nullopt;
       if (entries != nullptr) entries->push_back({key, *raw});
     }
-    return Raw{Kind::kObject, {}};
+    return Raw{Kind::kObject, {}, 0};
   }
 
   std::optional<Raw> read_array(ondemand::value& value, int depth) {
@@ -129,7 +132,7 @@ class DocumentWalk {
       if (const auto code = element.get(inner)) return fail(not_json(says(code)));
       if (!read_value(inner, depth + 1, nullptr)) return std::nullopt;
     }
-    return Raw{Kind::kArray, {}};
+    return Raw{Kind::kArray, {}, 0};
   }
 
   Fields& fields_;
