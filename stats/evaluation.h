@@ -12,16 +12,22 @@
 
 #include "base/executor.h"
 #include "config/settings.h"
+#include "stats/best_of_r.h"
+#include "stats/bounds.h"
+#include "stats/checks.h"
+#include "stats/correlation.h"
 #include "stats/count_table.h"
+#include "stats/coverage.h"
 #include "stats/draw_set.h"
+#include "stats/member_spread.h"
+#include "stats/prefix_paths.h"
+#include "stats/rates.h"
+#include "stats/rise.h"
 #include "stats/running.h"
+#include "stats/strata.h"
+#include "stats/subpools.h"
 
 namespace gapwatch::stats {
-
-
-struct Interval {
-  double low = 0, high = 0;
-};
 
 // One statistic held against one null law.
 struct NullComparison {
@@ -48,15 +54,20 @@ struct ThresholdNulls {
   BothNulls gap;           // L
   BothNulls disagreement;  // D
   std::optional<NullComparison> oracle_minus_mixture;  // re-deal only
+  BothNulls rise;          // L of the pool minus the mean L over pairs
   Number mixture_matched;  // budget-matched mixture coverage
   SplitHalf split_half;
+  std::optional<MixingFloor> mixing_floor;
+  std::optional<MemberSpread> member_spread;
+  std::vector<SizeGap> gap_by_size;                // mean L over subsets, by size
+  std::optional<CoverageSummary> posterior;        // coverage by posterior means, where rates: posterior is set
 };
 
-struct Check {
-  std::string name;
-  Number value;
-  bool ok = true;
-  std::string meaning;  // one plain sentence: what a failure means
+// One p-value of the family that was looked at together.
+struct FamilyTest {
+  std::string statistic, null;  // "gap", "redeal"
+  double tau = 0;               // 0: has no threshold
+  double p = 1, adjusted = 1;   // upper tail; Benjamini-Hochberg over all of `family`
 };
 
 // What needs the whole table and is computed on a snapshot, on a schedule.
@@ -69,6 +80,20 @@ struct Evaluation {
   std::vector<ThresholdNulls> thresholds;
   BothNulls pass_at_1_gap;
   std::vector<Check> checks;
+
+  // Beyond the report's core; each absent or empty where it is undefined.
+  std::vector<FamilyTest> family;
+  std::optional<Interval> premium_interval;        // product
+  Correlation rate_correlation, draw_correlation;
+  Strata thin_support;                             // by first draws where they are kept, else by any success
+  std::string thin_support_by;                     // "first draw", "any success"; empty with nothing complete
+  std::vector<BestOfR> best_of_r;                  // r = 1, 2, 3, 5, 10 and the pool's size
+  std::vector<PrefixPoint> prefix_path;            // k = 1, 2, 5, 10, 20, ... on aligned draws
+  std::optional<Subpools> subpools;                // up to 20 policies
+  std::vector<PoolCut> leave_one_group_out;        // where groups are declared
+  std::optional<PoolCut> one_per_group;
+  Number conservative_premium_floor;
+  std::optional<CurseBounds> curse_at_half;        // for rates of 1/2 and the median number of trials
 };
 
 }  // namespace gapwatch::stats

@@ -1,0 +1,36 @@
+// Intervals by nested bootstrap: of the noise share and of each policy's Pass@1.
+//
+// A replicate draws N prompts with replacement and, in each drawn cell, a rate from its Beta posterior; the
+// statistic is computed on those rates with the comparator chosen anew (the best single policy). The interval is
+// between the (1-level)/2 and (1+level)/2 quantiles of the replicates; replicates where the share is undefined
+// are left out, and with fewer than half of them left there is no interval. What it does not say: that the
+// replicates are centred at the estimate; posterior rates are never 0 or 1, so their premium is larger.
+//
+// No row: absent. Threads: pure, the same for any number of them. Cost: N x M x replicates x 60 ns.
+// Source: statistics.md section 4; [RG].
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/executor.h"
+#include "stats/rates.h"
+
+namespace gapwatch::stats {
+
+struct NestedBootstrap {
+  BetaPrior prior;
+  std::uint32_t replicates = 400;
+  double level = 0.95;
+  std::uint64_t seed = 1;
+};
+
+struct NoiseIntervals {
+  std::optional<Interval> noise_share;               // product coupling, best single policy
+  std::optional<Interval> premium;
+  std::vector<std::optional<Interval>> pass_at_1;    // by policy
+};
+NoiseIntervals noise_intervals(const CountTable& table, const NestedBootstrap& options, Executor& executor);
+
+}  // namespace gapwatch::stats

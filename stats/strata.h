@@ -1,0 +1,32 @@
+// Strata: the gap split among prompts that few policies solve ("thin support") and among the others.
+//
+// A prompt's support is the number of policies with any success, the expected number of policies with a
+// success in one draw (the sum of the rates), or the number with a success in their first aligned draw. Thin: at most
+// `limit`. The comparator is the best single policy of the whole table in both strata. What it does not say:
+// that thin prompts are hard for a reason; one policy's luck makes a prompt thin as well.
+//
+// A stratum without prompts has no numbers. Threads: pure. Cost: one pass.
+// Source: statistics.md section 4; [RG].
+#pragma once
+
+#include "stats/draw_table.h"
+#include "stats/running.h"
+
+namespace gapwatch::stats {
+
+enum class Support { kAnySuccess, kExpected, kFirstDraw };
+
+struct Stratum {
+  std::int64_t prompts = 0;
+  Number fraction, comparator_rate, premium;
+  GapSplit split;  // product coupling against the best single policy
+};
+
+struct Strata {
+  Stratum thin, dense;
+};
+
+// kFirstDraw needs draws; prompts without an aligned draw are in neither stratum.
+Strata thin_support(const CountTable& table, double limit, Support support, const DrawTable& draws = {});
+
+}  // namespace gapwatch::stats
