@@ -1,0 +1,361 @@
+#include "stats/margin_chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "stats/margin_moves.h"
+
+namespace gapwatch::stats {
+namespace {
+
+constexpr std::uint32_t kStream = 0x4D47;  // margin chains
+constexpr std::uint64_t kPilotRounds = 320, kPilotBurn = 64;
+constexpr double kLagCorrelation = 0.2;
+constexpr std::size_t kMaxLag = 32;
+
+// The informative prompts, column by column, ordered by class (then as in the table).
+struct Rows {
+  std::size_t count = 0, pool = 0;
+  std::vector<std::uint32_t> class_of;             // by row
+  std::vector<std::vector<std::uint32_t>> counts;  // [policy][row]
+  std::vector<std::vector<std::uint32_t>> trials;  // [policy][row]
+  std::vector<std::size_t> with_missing;           // rows with a cell without trials
+  bool common_trials = true;                       // all of one pattern, few trials
+};
+
+Rows informative_rows(const CountTable& table, const PromptClasses& classes) {
+  Rows rows;
+  rows.pool = classes.pool_size;
+  rows.counts.resize(rows.pool);
+  rows.trials.resize(rows.pool);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < classes.class_of_row.size(); ++i) {
+    if (!classes.degenerate(classes.classes[classes.class_of_row[i]])) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return classes.class_of_row[a] < classes.class_of_row[b]; });
+  rows.count = order.size();
+  for (const auto i : order) {
+    const auto row = table.row(i);
+    rows.class_of.push_back(classes.class_of_row[i]);
+    bool missing = false;
+    for (std::size_t m = 0; m < rows.pool; ++m) {
+      rows.counts[m].push_back(row[m].successes);
+      rows.trials[m].push_back(row[m].trials);
+      missing = missing || row[m].trials == 0;
+      rows.common_trials = rows.common_trials && row[m].trials == rows.trials[m][0] &&
+                           row[m].trials <= HeatBath::kCachedTrials;
+    }
+    if (missing) rows.with_missing.push_back(rows.class_of.size() - 1);
+  }
+  return rows;
+}
+
+class Chain {
+ public:
+  Chain(const Rows& rows, const PromptClasses& classes, const ScoreSpec& spec,
+        const std::vector<PatternScores>& scores, const TableScore& constant, bool long_cycles)
+      : rows_(rows), classes_(classes), spec_(spec), scores_(scores), constant_(constant),
+        long_cycles_(long_cycles), counts_(rows.counts), sums_(spec, 1), row_counts_(rows.pool) {
+    for (std::size_t m = 0; m < rows.pool; ++m) {
+      if (std::any_of(rows.trials[m].begin(), rows.trials[m].end(), [](auto n) { return n > 0; })) {
+        columns_.push_back(m);
+      }
+    }
+  }
+
+  std::uint64_t moves_a_round() const { return columns_.size() / 2 * (rows_.count / 2); }
+
+  void round(FastRandom& random) {
+    for (std::size_t k = columns_.size(); k > 1; --k) std::swap(columns_[k - 1], columns_[bounded(random, k)]);
+    for (std::size_t k = 0; k + 1 < columns_.size(); k += 2) {
+      update_columns(random, std::min(columns_[k], columns_[k + 1]), std::max(columns_[k], columns_[k + 1]));
+    }
+    if (!long_cycles_) return;
+    for (std::size_t k = 0; k < rows_.count; ++k) move_along_cycle(random);
+  }
+
+  TableStatistics statistics() {
+    TableScore score = constant_;
+    for (std::size_t i = 0, since = 0; i < rows_.count; ++i) {
+      for (std::size_t m = 0; m < rows_.pool; ++m) row_counts_[m] = counts_[m][i];
+      sums_.add(0, scores_[classes_.classes[rows_.class_of[i]].pattern], row_counts_.data());
+      if (++since == ScoreAccumulator::kMaxRows || i + 1 == rows_.count) {
+        sums_.drain(0, score);
+        sums_.clear();
+        since = 0;
+      }
+    }
+    return statistics_of(score, rows_.pool, classes_.prompts);
+  }
+
+ private:
+  // All prompts but at most one, in pairs: a round-robin matching with a random turn.
+  template <typename Move>
+  void for_pairs(FastRandom& random, Move move) const {
+    const std::size_t odd = rows_.count - 1 + rows_.count % 2;
+    const std::size_t turn = bounded(random, odd);
+    if (rows_.count % 2 == 0) move(turn, odd);
+    std::size_t up = turn, down = turn;
+    for (std::size_t k = 1; k <= odd / 2; ++k) {
+      up = up + 1 == odd ? 0 : up + 1;
+      down = down == 0 ? odd - 1 : down - 1;
+      move(up, down);
+    }
+  }
+
+  void update_columns(FastRandom& random, std::size_t a, std::size_t b) {
+    std::uint32_t *x = counts_[a].data(), *y = counts_[b].data();
+    if (rows_.common_trials) {
+      const std::size_t space = bath_.make_space(rows_.trials[a][0], rows_.trials[b][0]);
+      std::uint64_t bits = 0;
+      bool spare = false;
+      for_pairs(random, [&](std::size_t i, std::size_t j) {
+        bits = spare ? bits << 32 : random();
+        spare = !spare;
+        const std::uint32_t u = x[i] + y[i], w = x[j] + y[j], v = x[i] + x[j];
+        const auto drawn = bath_.draw_cached(random, space, static_cast<std::uint32_t>(bits >> 32), u, w, v);
+        x[i] = drawn;
+        y[i] = u - drawn;
+        x[j] = v - drawn;
+        y[j] = w - x[j];
+      });
+      return;
+    }
+    const std::uint32_t *n = rows_.trials[a].data(), *o = rows_.trials[b].data();
+    for_pairs(random, [&](std::size_t i, std::size_t j) {
+      if (n[i] == 0 || o[i] == 0 || n[j] == 0 || o[j] == 0) return;
+      const Margins2x2 m{n[i], o[i], n[j], o[j], x[i] + y[i], x[j] + y[j], x[i] + x[j]};
+      const auto drawn = bath_.draw(random, m, x[i]);
+      x[i] = drawn;
+      y[i] = m.row_i - drawn;
+      x[j] = m.column_a - drawn;
+      y[j] = m.row_j - x[j];
+    });
+  }
+
+  // One draw along a cycle of 2r cells, r >= 3, chosen without looking at the counts.
+  void move_along_cycle(FastRandom& random) {
+    const std::size_t most = std::min(columns_.size(), rows_.count);
+    std::size_t length = 3;
+    while (length < most && (random() & 1) != 0) ++length;
+    if (length > most || !choose_cycle(random, length)) return;
+    std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [i, up, down] : cycle_) {
+      const std::int64_t c = counts_[up][i], n = rows_.trials[up][i], d = counts_[down][i], o = rows_.trials[down][i];
+      if (n == 0 || o == 0) return;
+      low = std::max({low, -c, d - o});
+      high = std::min({high, n - c, d});
+    }
+    const auto ratio = [&](std::int64_t step) {
+      double product = 1;
+      for (const auto& [i, up, down] : cycle_) {
+        const double c = static_cast<double>(counts_[up][i] + step), d = static_cast<double>(counts_[down][i] - step);
+        product *= (rows_.trials[up][i] - c) / (c + 1) * d / (rows_.trials[down][i] - d + 1);
+      }
+      return product;
+    };
+    const std::int64_t step = draw_log_concave(random, low, high, 0, scratch_, ratio);
+    for (const auto& [i, up, down] : cycle_) {
+      counts_[up][i] = static_cast<std::uint32_t>(counts_[up][i] + step);
+      counts_[down][i] = static_cast<std::uint32_t>(counts_[down][i] - step);
+    }
+  }
+
+  // Distinct prompts, half of them from those with missing cells; distinct policies. False: not distinct.
+  bool choose_cycle(FastRandom& random, std::size_t length) {
+    for (std::size_t k = 0; k < length; ++k) {
+      std::swap(columns_[k], columns_[k + bounded(random, columns_.size() - k)]);
+    }
+    cycle_.clear();
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::size_t row = (random() & 1) != 0 ? rows_.with_missing[bounded(random, rows_.with_missing.size())]
+                                                  : bounded(random, rows_.count);
+      for (const auto& step : cycle_) {
+        if (step.row == row) return false;
+      }
+      cycle_.push_back({row, columns_[k], columns_[(k + 1) % length]});
+    }
+    return true;
+  }
+
+  struct CycleStep {
+    std::size_t row, up, down;
+  };
+  const Rows& rows_;
+  const PromptClasses& classes_;
+  const ScoreSpec& spec_;
+  const std::vector<PatternScores>& scores_;
+  const TableScore& constant_;
+  bool long_cycles_;
+  std::vector<std::vector<std::uint32_t>> counts_;
+  std::vector<std::size_t> columns_;
+  ScoreAccumulator sums_;
+  std::vector<std::uint32_t> row_counts_;
+  std::vector<CycleStep> cycle_;
+  std::vector<double> scratch_;
+  HeatBath bath_;
+};
+
+// Autocorrelations of a series at lags 0 .. kMaxLag about `mean`; empty where it is constant.
+std::vector<double> autocorrelation(std::span<const std::int64_t> series, double mean) {
+  std::vector<double> out;
+  for (std::size_t lag = 0; lag <= kMaxLag && lag + 1 < series.size(); ++lag) {
+    double sum = 0;
+    for (std::size_t k = 0; k + lag < series.size(); ++k) {
+      sum += (static_cast<double>(series[k]) - mean) * (static_cast<double>(series[k + lag]) - mean);
+    }
+    out.push_back(sum);
+  }
+  if (out.empty() || out[0] <= 0) return {};
+  for (std::size_t lag = out.size(); lag-- > 0;) out[lag] /= out[0];
+  return out;
+}
+
+double mean_of(std::span<const std::int64_t> series) {
+  double sum = 0;
+  for (const auto x : series) sum += static_cast<double>(x);
+  return sum / static_cast<double>(series.size());
+}
+
+// 1 + 2 sum of autocorrelations, averaged over chains, up to the first pair that is not positive.
+double autocorrelation_time(std::span<const std::int64_t> samples, std::size_t chains) {
+  const double mean = mean_of(samples);
+  const std::size_t length = samples.size() / chains;
+  std::vector<double> sum;
+  for (std::size_t k = 0; k < chains; ++k) {
+    const auto one = autocorrelation(samples.subspan(k * length, length), mean);
+    if (one.empty()) continue;
+    sum.resize(std::max(sum.size(), one.size()), 0.0);
+    for (std::size_t lag = 0; lag < one.size(); ++lag) sum[lag] += one[lag];
+  }
+  double time = 1;
+  for (std::size_t lag = 1; lag + 1 < sum.size(); lag += 2) {
+    const double pair = (sum[lag] + sum[lag + 1]) / sum[0];
+    if (pair <= 0) break;
+    time += 2 * pair;
+  }
+  return time;
+}
+
+// The first lag at which every series' autocorrelation has fallen to kLagCorrelation.
+std::uint64_t spacing_of(const NullSamples& pilot) {
+  std::uint64_t spacing = 1;
+  const auto look = [&](const std::vector<std::int64_t>& series) {
+    const auto correlation = autocorrelation(series, mean_of(series));
+    std::uint64_t lag = 1;
+    while (lag < correlation.size() && correlation[lag] > kLagCorrelation) ++lag;
+    if (!correlation.empty()) spacing = std::max(spacing, lag);
+  };
+  for (std::size_t t = 0; t < pilot.gap.size(); ++t) {
+    look(pilot.gap[t]);
+    look(pilot.disagreement[t]);
+  }
+  look(pilot.pass_at_1_gap);
+  return spacing;
+}
+
+// Samples, spacing and burn-in that stay within the moves allowed.
+void plan(const Chain& pilot, const NullSamples& trace, const MarginChainOptions& options, MarginChainResult& out,
+          std::uint32_t& samples) {
+  out.rounds_per_sample = spacing_of(trace);
+  const std::uint64_t rounds = options.max_moves / std::max<std::uint64_t>(1, pilot.moves_a_round());
+  out.rounds_per_sample = std::clamp<std::uint64_t>(rounds / (2 * samples), 1, out.rounds_per_sample);
+  constexpr std::uint32_t kFewest = 100;
+  if (rounds < samples) samples = std::min(samples, std::max<std::uint32_t>(kFewest, static_cast<std::uint32_t>(rounds)));
+  out.burn_in_rounds = std::max<std::uint64_t>(16, 10 * out.rounds_per_sample);
+  if (rounds < 2 * samples) out.burn_in_rounds = 16;
+}
+
+void measure(MarginChainResult& out, std::size_t samples) {
+  for (std::size_t t = 0; t < out.samples.gap.size(); ++t) {
+    out.autocorrelation_time = std::max({out.autocorrelation_time, autocorrelation_time(out.samples.gap[t], out.chains),
+                                         autocorrelation_time(out.samples.disagreement[t], out.chains)});
+  }
+  out.effective_samples = static_cast<double>(samples) / out.autocorrelation_time;
+}
+
+}  // namespace
+
+bool needs_long_cycles(const CountTable& table, const PromptClasses& classes) {
+  (void)table;
+  constexpr std::size_t kEnough = 3;
+  // Prompts of one pattern miss the same policies: three of them stand for all.
+  std::vector<std::uint64_t> prompts(classes.patterns.size(), 0);
+  for (const auto& c : classes.classes) prompts[c.pattern] += classes.degenerate(c) ? 0 : c.prompts;
+  std::vector<std::vector<std::size_t>> missing;  // by prompt: policies without trials
+  for (std::size_t p = 0; p < classes.patterns.size(); ++p) {
+    std::vector<std::size_t> policies;
+    for (std::size_t m = 0; m < classes.pool_size; ++m) {
+      if (classes.patterns[p].trials[m] == 0) policies.push_back(m);
+    }
+    if (!policies.empty()) missing.insert(missing.end(), std::min<std::uint64_t>(prompts[p], kEnough), policies);
+  }
+  std::vector<std::ptrdiff_t> prompt_of(classes.pool_size, -1);
+  std::vector<char> seen;
+  const auto match = [&](auto&& self, std::size_t prompt) -> bool {
+    for (const auto policy : missing[prompt]) {
+      if (seen[policy]) continue;
+      seen[policy] = 1;
+      if (prompt_of[policy] < 0 || self(self, static_cast<std::size_t>(prompt_of[policy]))) {
+        prompt_of[policy] = static_cast<std::ptrdiff_t>(prompt);
+        return true;
+      }
+    }
+    return false;
+  };
+  std::size_t matched = 0;
+  for (std::size_t p = 0; p < missing.size() && matched < kEnough; ++p) {
+    seen.assign(classes.pool_size, 0);
+    matched += match(match, p) ? 1 : 0;
+  }
+  return matched >= kEnough;
+}
+
+MarginChainResult sample_margin(const CountTable& table, const PromptClasses& classes, const ScoreSpec& spec,
+                                const MarginChainOptions& options, Executor& executor) {
+  const Rows rows = informative_rows(table, classes);
+  const TableScore constant = constant_score(spec, classes);
+  std::vector<PatternScores> scores;
+  const bool look_up = classes.patterns.size() * 16 <= classes.prompts || classes.patterns.size() <= 1'000;
+  for (const auto& pattern : classes.patterns) scores.emplace_back(spec, pattern, look_up);
+  const bool long_cycles = needs_long_cycles(table, classes);
+  Chain pilot(rows, classes, spec, scores, constant, long_cycles);
+  const bool still = rows.count < 2 || pilot.moves_a_round() == 0;
+
+  MarginChainResult out{NullSamples(spec.thresholds.size(), options.samples)};
+  out.long_cycles = long_cycles;
+  out.chains = still ? 1 : std::clamp<std::uint32_t>(options.chains, 1, options.samples);
+  if (still) {
+    for (std::uint32_t k = 0; k < options.samples; ++k) out.samples.put(k, pilot.statistics());
+    measure(out, options.samples);
+    return out;
+  }
+  FastRandom random(options.seed, kStream, 1ull << 32);
+  NullSamples trace(spec.thresholds.size(), kPilotRounds - kPilotBurn);
+  for (std::uint64_t k = 0; k < kPilotRounds; ++k) {
+    pilot.round(random);
+    if (k >= kPilotBurn) trace.put(k - kPilotBurn, pilot.statistics());
+  }
+  std::uint32_t samples = options.samples;
+  plan(pilot, trace, options, out, samples);
+  samples = (samples + out.chains - 1) / out.chains * out.chains;
+  out.samples = NullSamples(spec.thresholds.size(), samples);
+  executor.run(out.chains, [&](std::size_t k) {
+    FastRandom own(options.seed, kStream, k);
+    Chain chain = pilot;
+    for (std::uint64_t r = 0; r < out.burn_in_rounds; ++r) chain.round(own);
+    for (std::size_t s = samples / out.chains * k; s < samples / out.chains * (k + 1); ++s) {
+      for (std::uint64_t r = 0; r < out.rounds_per_sample; ++r) chain.round(own);
+      out.samples.put(s, chain.statistics());
+    }
+  });
+  out.sweeps_per_sample = static_cast<double>(out.rounds_per_sample * pilot.moves_a_round()) /
+                          static_cast<double>(rows.count * rows.pool);
+  measure(out, samples);
+  return out;
+}
+
+}  // namespace gapwatch::stats

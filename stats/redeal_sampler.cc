@@ -1,0 +1,156 @@
+#include "stats/redeal_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gapwatch::stats {
+namespace {
+
+std::vector<double> small_log_factorials() {
+  std::vector<double> table(1024, 0.0);
+  long double sum = 0;
+  for (std::size_t n = 2; n < table.size(); ++n) {
+    sum += std::log(static_cast<long double>(n));
+    table[n] = static_cast<double>(sum);
+  }
+  return table;
+}
+
+std::uint64_t hypergeometric_from_mode(FastRandom& random, std::uint64_t total, std::uint64_t successes,
+                                       std::uint64_t draws) {
+  const double n = static_cast<double>(total), s = static_cast<double>(successes), d = static_cast<double>(draws);
+  const std::uint64_t low = draws + successes > total ? draws + successes - total : 0;
+  const std::uint64_t high = std::min(draws, successes);
+  const double peak = std::floor((d + 1) * (s + 1) / (n + 2));
+  const auto mode = std::clamp(static_cast<std::uint64_t>(peak), low, high);
+  const auto choose = [](std::uint64_t a, std::uint64_t b) {
+    return log_factorial(a) - log_factorial(b) - log_factorial(a - b);
+  };
+  const double at_mode = std::exp(choose(successes, mode) + choose(total - successes, draws - mode) -
+                                  choose(total, draws));
+  double left = uniform(random) - at_mode, up = at_mode, down = at_mode;
+  if (left < 0) return mode;
+  std::uint64_t above = mode, below = mode;
+  while (above < high || below > low) {
+    if (above < high) {
+      const double k = static_cast<double>(above);
+      up *= (s - k) * (d - k) / ((k + 1) * (n - s - d + k + 1));
+      ++above;
+      if ((left -= up) < 0) return above;
+    }
+    if (below > low) {
+      const double k = static_cast<double>(below);
+      down *= k * (n - s - d + k) / ((s - k + 1) * (d - k + 1));
+      --below;
+      if ((left -= down) < 0) return below;
+    }
+    if (up + down < 1e-18 * at_mode) break;
+  }
+  return mode;  // rounding left less than 1e-15 of mass
+}
+
+}  // namespace
+
+double log_factorial(std::uint64_t n) {
+  static const std::vector<double> small = small_log_factorials();
+  if (n < small.size()) return small[n];
+  const double x = static_cast<double>(n), inverse = 1 / x, square = inverse * inverse;
+  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+  return (x + 0.5) * std::log(x) - x + kHalfLogTwoPi + inverse * (1.0 / 12 - square * (1.0 / 360 - square / 1260));
+}
+
+std::uint64_t hypergeometric_draw(FastRandom& random, std::uint64_t total, std::uint64_t successes,
+                                  std::uint64_t draws) {
+  if (draws == 0 || successes == 0) return 0;
+  if (successes == total) return draws;
+  if (draws == total) return successes;
+  return hypergeometric_from_mode(random, total, successes, draws);
+}
+
+std::uint64_t RowSampler::table_bytes(const TrialPattern& pattern, std::uint64_t max_successes) {
+  std::uint64_t bytes = 0, rest = pattern.total;
+  for (const auto n : pattern.trials) {
+    if (n > 0xFFFF) return std::uint64_t{1} << 62;
+    bytes += (std::min(rest, max_successes) + 1) * (sizeof(AliasEntry) << alias_bits(n + std::uint64_t{1}));
+    rest -= n;
+  }
+  return bytes;
+}
+
+RowSampler::RowSampler(const TrialPattern& pattern, std::uint64_t min_successes, std::uint64_t max_successes,
+                       std::span<const double> log_weights)
+    : pattern_(&pattern) {
+  for (std::size_t m = 0; m < pattern.trials.size(); ++m) {
+    if (pattern.trials[m] > 0) order_.push_back(m);
+  }
+  if (order_.empty()) return;
+  last_ = order_.back();
+  tables_built_ = fits(pattern, max_successes);
+  if (tables_built_) build(min_successes, max_successes, log_weights);
+}
+
+void RowSampler::build(std::uint64_t min_successes, std::uint64_t max_successes,
+                       std::span<const double> log_weights) {
+  const std::size_t stages = order_.size();
+  // Binomial masses at rates near the prompts' own, in extended range: the weights without overflow.
+  const double mean = 0.5 * static_cast<double>(min_successes + max_successes);
+  const double odds = (mean + 0.5) / (static_cast<double>(pattern_->total) - mean + 0.5);
+  std::vector<std::vector<long double>> mass(stages), suffix(stages + 1);
+  for (std::size_t j = 0; j < stages; ++j) {
+    const std::uint32_t n = pattern_->trials[order_[j]];
+    const double log_odds = std::log(odds) + (log_weights.empty() ? 0.0 : log_weights[order_[j]]);
+    const long double w = std::exp(static_cast<long double>(log_odds)), miss = 1 / (1 + w);
+    mass[j].resize(n + 1);
+    mass[j][0] = std::pow(miss, static_cast<long double>(n));
+    for (std::uint32_t c = 0; c < n; ++c) mass[j][c + 1] = mass[j][c] * w * (n - c) / (c + 1);
+  }
+  suffix[stages] = {1.0L};
+  for (std::size_t j = stages; j-- > 1;) {
+    const std::size_t width = std::min<std::size_t>(suffix[j + 1].size() + mass[j].size() - 1, max_successes + 1);
+    suffix[j].assign(width, 0.0L);
+    for (std::size_t c = 0; c < mass[j].size(); ++c) {
+      for (std::size_t r = 0; r < suffix[j + 1].size() && r + c < width; ++r) {
+        suffix[j][r + c] += mass[j][c] * suffix[j + 1][r];
+      }
+    }
+  }
+  std::uint64_t before = 0;
+  std::vector<double> weights;
+  for (std::size_t j = 0; j + 1 < stages; ++j) {
+    const std::uint32_t n = pattern_->trials[order_[j]];
+    const std::uint64_t rest = pattern_->total - before;
+    const std::uint64_t least = min_successes > before ? min_successes - before : 0;
+    const std::uint64_t most = std::min(max_successes, rest), after = rest - n;
+    Stage stage{order_[j], entries_.size(), static_cast<std::uint32_t>(least), alias_bits(n + std::uint64_t{1})};
+    const std::size_t slots = std::size_t{1} << stage.bits;
+    entries_.resize(entries_.size() + (most >= least ? (most - least + 1) * slots : 0));
+    for (std::uint64_t left = least; left <= most; ++left) {
+      const std::uint64_t low = left > after ? left - after : 0, high = std::min<std::uint64_t>(n, left);
+      weights.clear();
+      long double sum = 0;
+      for (auto c = low; c <= high; ++c) sum += mass[j][c] * suffix[j + 1][left - c];
+      for (auto c = low; c <= high; ++c) {
+        weights.push_back(sum > 0 ? static_cast<double>(mass[j][c] * suffix[j + 1][left - c] / sum) : 1.0);
+      }
+      build_alias_row(weights, static_cast<std::uint32_t>(low),
+                      entries_.data() + stage.first + (left - least) * slots, stage.bits);
+    }
+    stages_.push_back(stage);
+    before += n;
+  }
+}
+
+void RowSampler::draw_by_inversion(FastRandom& random, std::uint64_t successes, std::uint32_t* counts) const {
+  if (order_.empty()) return;
+  std::uint64_t rest = pattern_->total, left = successes;
+  for (std::size_t j = 0; j + 1 < order_.size(); ++j) {
+    const std::uint32_t n = pattern_->trials[order_[j]];
+    const auto count = hypergeometric_draw(random, rest, left, n);
+    counts[order_[j]] = static_cast<std::uint32_t>(count);
+    rest -= n;
+    left -= count;
+  }
+  counts[last_] = static_cast<std::uint32_t>(left);
+}
+
+}  // namespace gapwatch::stats
