@@ -3,7 +3,7 @@
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-find_package(Boost 1.81 REQUIRED)
+find_package(Boost 1.81 REQUIRED CONFIG)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(spdlog REQUIRED)
