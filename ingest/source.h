@@ -75,13 +75,30 @@ class Source {
   virtual void pause() = 0;
   virtual void resume() = 0;
   virtual std::vector<PartitionProgress> progress() const = 0;
+  // SHA-256, in hexadecimal, of every byte read so far as it lies on disk, files in order; nothing
+  // where the source is not made of files.
+  virtual std::optional<std::string> input_sha256() const { return std::nullopt; }
   // Gives up the assignment (on_revoked is called for each partition) and leaves the group.
   virtual void close(SourceHandler& handler) = 0;
 };
 
-// Waits until the topics exist; refuses with a message that says what to do.
-Result<std::unique_ptr<Source>> make_kafka_source(const config::KafkaSource& settings);
+// Asks the broker for the topics, for at most `start_wait`, and joins the group. Refuses with a
+// message that says what to do where the broker does not answer, a topic is not there or a property
+// is unknown. Once started, a broker that goes away is said once (kRetry) and waited for.
+//
+// Positions: a partition begins where on_assigned says. An offset that the broker no longer has is
+// an error (kRefuse) that says how many records are lost; it is never passed over.
+Result<std::unique_ptr<Source>> make_kafka_source(
+    const config::KafkaSource& settings, std::chrono::milliseconds start_wait = std::chrono::seconds(10));
+
 // Plain, .gz and .zst files, by their first bytes, in the given order; "-" is standard input.
-Result<std::unique_ptr<Source>> make_file_source(const std::vector<std::string>& files);
+// Each is a partition (its name as given, partition 0) that is assigned when it is opened and held
+// until close(). A record is a line without its line end; empty lines are passed over but counted
+// in the offset, the last line needs no line end, and of a line longer than `max_line_bytes` the
+// beginning is handed over as `truncated`. A file that cannot be read or unpacked is an error
+// (kRefuse) that names the file, the line and the byte; the lines before it have been handed over.
+// Memory: the longest line and a few hundred kilobytes.
+Result<std::unique_ptr<Source>> make_file_source(const std::vector<std::string>& files,
+                                                 std::size_t max_line_bytes = 16 << 20);
 
 }  // namespace gapwatch::ingest
