@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -143,7 +144,8 @@ TEST(Simulate, FrequenciesAreTheTrueRates) {
         const double rate = simulation.rate(i, m, 0), seen = successes[i * 4 + m];
         ASSERT_TRUE(rate >= 0 && rate <= 1);
         const double variance = 400 * rate * (1 - rate);
-        if (variance < 4) {  // too near an end for a normal bound: Markov's and Chernoff's do
+        if (variance <
+            4) {  // too near an end for a normal bound; a Poisson count of mean 4 is never this far off
           EXPECT_LE(std::abs(seen - 400 * rate), 25) << name;
           continue;
         }
@@ -201,6 +203,43 @@ TEST(Simulate, DifficultiesHaveTheirMoments) {
   const double mean = sum / 20'000;
   EXPECT_NEAR(mean, 0.347 / 0.948, 5 * 0.00244);
   EXPECT_NEAR(squares / 20'000 - mean * mean, 0.347 * 0.601 / (0.948 * 0.948 * 1.948), 5 * 0.0009);
+}
+
+// The population gap at threshold 0.1 of [OG]'s planted specialists (five policies, 240 prompts, mean of 30
+// pools). The paper's figures have the standard error of 30 pools, up to 0.0036; ours are means of 200.
+TEST(Simulate, SpecialistsHaveThePublishedPopulationGap) {
+  struct Row {
+    double share, gain, gap;
+  };
+  constexpr Row kPublished[] = {{0.1, 0.05, 0.003}, {0.1, 0.1, 0.021}, {0.1, 0.2, 0.023},
+                                {0.3, 0.05, 0.012}, {0.3, 0.1, 0.070}, {0.3, 0.2, 0.076},
+                                {0.5, 0.05, 0.027}, {0.5, 0.1, 0.124}, {0.5, 0.2, 0.128}};
+  for (const auto& row : kPublished) {
+    double sum = 0, squares = 0;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+      SimulationOptions options;
+      options.seed = seed;
+      options.effects.specialist_share = row.share;
+      options.effects.specialist_gain = row.gain;
+      const auto pool = make(options);
+      int oracle = 0, covers[5] = {};
+      for (std::uint32_t i = 0; i < 240; ++i) {
+        bool any = false;
+        for (std::uint32_t m = 0; m < 5; ++m) {
+          const bool cover = pool.rate(i, m, 0) >= 0.1;
+          covers[m] += cover;
+          any = any || cover;
+        }
+        oracle += any;
+      }
+      const double gap = (oracle - *std::max_element(covers, covers + 5)) / 240.0;
+      sum += gap;
+      squares += gap * gap;
+    }
+    const double mean = sum / 200, variance = squares / 200 - mean * mean;
+    const double rounding = 0.0005, standard_error = std::sqrt(variance / 30 + variance / 200);
+    EXPECT_NEAR(mean, row.gap, 4 * standard_error + rounding) << row.share << " " << row.gain;
+  }
 }
 
 TEST(Simulate, EachEffectIsWhatItSays) {
