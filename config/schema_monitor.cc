@@ -233,11 +233,12 @@ void add_tests(std::vector<Binding<M>>& table) {
       [](auto& m) { return &m.nulls.seed; }, "The same seed on the same counts gives the same numbers."));
   table.push_back(setting(
       "alarm.alpha", number(0, 1, Ends::kOpen), [](auto& m) { return &m.alpha; },
-      "The chance of a false alarm that you accept. Read and kept; this version raises no alarm."));
+      "Level at which a report says that a gap exceeds a null. It is held against fixed-sample p-values, "
+      "which are not for repeated looks."));
   table.push_back(setting(
       "alarm.threshold", number(0, 1, Ends::kOpenLow), [](auto& m) { return &m.alarm_threshold; },
-      "The threshold that decides whether policies disagree on a prompt, in the list of prompts that drive "
-      "the gap."));
+      "The threshold of a report's headline, and the one at which the list of prompts says that policies "
+      "disagree."));
 }
 
 }  // namespace
