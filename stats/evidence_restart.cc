@@ -1,0 +1,89 @@
+#include "stats/evidence_restart.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace gapwatch::stats {
+
+namespace {
+
+// log(exp(a) + exp(b)); either may be -infinity.
+double log_add(double a, double b) {
+  const double most = std::max(a, b), least = std::min(a, b);
+  return std::isinf(least) ? most : most + std::log1p(std::exp(least - most));
+}
+
+}  // namespace
+
+void LogWealth::add(double log_e) {
+  assert(std::abs(log_e) < 30'000);
+  sum_ += std::llrint(log_e * 0x1p48);
+}
+
+double LogWealth::since(const LogWealth& earlier) const {
+  return std::ldexp(static_cast<double>(sum_ - earlier.sum_), -48);
+}
+
+LogWealth LogWealth::of(std::int64_t high, std::uint64_t low) {
+  LogWealth wealth;
+  wealth.sum_ = static_cast<Int128>(high) * (static_cast<Int128>(1) << 64) + static_cast<Int128>(low);
+  return wealth;
+}
+
+double log_mixture(std::span<const LogWealth> wealth) {
+  double most = wealth[0].nats();
+  for (const auto& one : wealth) most = std::max(most, one.nats());
+  double sum = 0;
+  for (const auto& one : wealth) sum += std::exp(one.nats() - most);
+  return most + std::log(sum / static_cast<double>(wealth.size()));
+}
+
+MixtureGain mixture_gain(std::span<const LogWealth> before, std::span<const double> log_e) {
+  assert(before.size() == log_e.size());
+  const double most_before = log_mixture(before);
+  Lanes after;
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    after[k] = before[k].nats() + log_e[k];
+    most = std::max(most, after[k]);
+  }
+  MixtureGain gain;
+  double sum = 0;
+  for (std::size_t k = 0; k < before.size(); ++k) sum += gain.share[k] = std::exp(after[k] - most);
+  for (std::size_t k = 0; k < before.size(); ++k) gain.share[k] /= sum;
+  gain.log_gain = most + std::log(sum / static_cast<double>(before.size())) - most_before;
+  return gain;
+}
+
+double Restart::weight(std::uint64_t step) {
+  constexpr double kStart = 30;
+  static const double log_start = std::log(kStart);
+  const double t = static_cast<double>(step) + kStart;
+  const double log_t = std::log(t);
+  return log_start / (t * log_t * log_t);
+}
+
+void Restart::step(std::span<const double> log_e) {
+  assert(log_e.size() <= kLaneCount);
+  ++steps;
+  const double w = weight(steps), log_w = std::log(w);
+  spent += w;
+  for (std::size_t k = 0; k < log_e.size(); ++k) log_r[k] = log_add(log_r[k], log_w) + log_e[k];
+  log_peak = std::max(log_peak, this->log_e(log_e.size()));
+}
+
+double Restart::log_e(std::size_t components) const {
+  double most = 0;
+  for (std::size_t k = 0; k < components; ++k) most = std::max(most, log_r[k]);
+  double sum = 0;
+  for (std::size_t k = 0; k < components; ++k) sum += std::exp(log_r[k] - most);
+  const double unspent = std::max(0.0, 1 - spent);
+  return most + std::log(sum / static_cast<double>(components) + unspent * std::exp(-most));
+}
+
+double Restart::p_anytime() const {
+  return std::min(1.0, std::exp(-log_peak));
+}
+
+}  // namespace gapwatch::stats
