@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
+#include <set>
 
 #include "stats/margin_moves.h"
 
@@ -50,6 +50,10 @@ Rows informative_rows(const CountTable& table, const PromptClasses& classes) {
     }
     if (missing) rows.with_missing.push_back(rows.class_of.size() - 1);
   }
+  std::set<std::uint32_t> kinds;
+  for (std::size_t m = 0; m < rows.pool && rows.count > 0; ++m) kinds.insert(rows.trials[m][0]);
+  constexpr std::size_t kMostKinds = 3;  // each pair of kinds has tables of its own
+  rows.common_trials = rows.common_trials && kinds.size() <= kMostKinds && rows.with_missing.empty();
   return rows;
 }
 
@@ -97,12 +101,13 @@ class Chain {
   void for_pairs(FastRandom& random, Move move) const {
     const std::size_t odd = rows_.count - 1 + rows_.count % 2;
     const std::size_t turn = bounded(random, odd);
-    if (rows_.count % 2 == 0) move(turn, odd);
     std::size_t up = turn, down = turn;
-    for (std::size_t k = 1; k <= odd / 2; ++k) {
-      up = up + 1 == odd ? 0 : up + 1;
-      down = down == 0 ? odd - 1 : down - 1;
-      move(up, down);
+    for (std::size_t k = rows_.count % 2; k <= odd / 2; ++k) {
+      if (k > 0) {
+        up = up + 1 == odd ? 0 : up + 1;
+        down = down == 0 ? odd - 1 : down - 1;
+      }
+      move(up, k > 0 ? down : odd);
     }
   }
 
@@ -116,7 +121,7 @@ class Chain {
         bits = spare ? bits << 32 : random();
         spare = !spare;
         const std::uint32_t u = x[i] + y[i], w = x[j] + y[j], v = x[i] + x[j];
-        const auto drawn = bath_.draw_cached(random, space, static_cast<std::uint32_t>(bits >> 32), u, w, v);
+        const auto drawn = bath_.draw_cached(space, static_cast<std::uint32_t>(bits >> 32), u, w, v);
         x[i] = drawn;
         y[i] = u - drawn;
         x[j] = v - drawn;

@@ -24,8 +24,6 @@ double ratio_at(const Margins2x2& m, std::int64_t x) {
 
 }  // namespace
 
-std::uint32_t HeatBath::lowest(const Margins2x2& m) { return static_cast<std::uint32_t>(support_of(m).low); }
-
 std::uint32_t HeatBath::draw(FastRandom& random, const Margins2x2& m, std::uint32_t start) {
   const Support s = support_of(m);
   return static_cast<std::uint32_t>(
@@ -37,7 +35,7 @@ std::size_t HeatBath::make_space(std::uint32_t trials_a, std::uint32_t trials_b)
     if (spaces_[k].trials_a == trials_a && spaces_[k].trials_b == trials_b) return k;
   }
   const std::uint32_t rows = trials_a + trials_b + 1, columns = 2 * trials_a + 1;
-  spaces_.push_back({trials_a, trials_b, rows, columns,
+  spaces_.push_back({trials_a, trials_b, rows, columns, mask(trials_a == trials_b),
                      std::vector<std::uint32_t>(std::size_t{rows} * rows * columns, 0)});
   return spaces_.size() - 1;
 }
@@ -47,13 +45,16 @@ std::uint32_t HeatBath::build(const Space& space, std::uint32_t row_i, std::uint
   const Margins2x2 m{space.trials_a, space.trials_b, space.trials_a, space.trials_b, row_i, row_j, column_a};
   const Support s = support_of(m);
   const std::uint32_t bits = alias_bits(static_cast<std::uint64_t>(s.high - s.low + 1));
-  const std::size_t first = entries_.size();
-  if (first + (std::size_t{1} << bits) > kMaxEntries) return kUncached;
   std::vector<double> weights{1.0};
   for (auto x = s.low; x < s.high; ++x) weights.push_back(weights.back() * ratio_at(m, x));
-  entries_.resize(first + (std::size_t{1} << bits));
-  build_alias_row(weights, static_cast<std::uint32_t>(s.low), entries_.data() + first, bits);
-  return static_cast<std::uint32_t>(first << 4) | bits;
+  std::vector<AliasEntry> row(std::size_t{1} << bits);
+  build_alias_row(weights, static_cast<std::uint32_t>(s.low), row.data(), bits);
+  const auto first = static_cast<std::uint32_t>(packed_.size());
+  for (const auto& entry : row) {
+    packed_.push_back((entry.keep & 0xFFFF0000) | (std::uint32_t{entry.own} << 8) | entry.alias);
+    low_bits_.push_back(static_cast<std::uint16_t>(entry.keep & 0xFFFF));
+  }
+  return (first << 4) | bits;
 }
 
 }  // namespace gapwatch::stats
