@@ -2,7 +2,7 @@
 //
 // The uniform mixture sees all T_i outcomes of a prompt, a policy only n_im: the mixture's coverage is
 // smoother for its larger sample alone. Here the draw has the size of a typical cell, k = floor(median n_im)
-// over all cells with trials (at least 1, never more than T_i). Its successes are hypergeometric, so coverage,
+// over all cells with trials (at least 1, never more than T_i), or a budget that is given. Its successes are hypergeometric, so coverage,
 // area and Pass@1 are exact expectations. What it does not say: anything about the mixture's true rate.
 //
 // No row: prompts = 0. Threads: pure. Cost: prompts x budget.
@@ -25,6 +25,7 @@ struct BudgetMixture {
   double pass_at_1 = 0;          // of the pooled outcomes
 };
 BudgetMixture budget_mixture(const CountTable& table, std::span<const double> thresholds, double band_low,
-                             double band_high, std::optional<BetaPrior> prior = std::nullopt);
+                             double band_high, std::optional<BetaPrior> prior = std::nullopt,
+                             std::uint32_t budget = 0);
 
 }  // namespace gapwatch::stats

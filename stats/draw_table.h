@@ -6,6 +6,7 @@
 // Threads: const access is safe to share while nobody changes the sets.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -23,5 +24,25 @@ struct DrawTable {
     return {cells.data() + prompt * pool_size, pool_size};
   }
 };
+
+inline bool is_judged(DrawOutcome outcome) {
+  return outcome == DrawOutcome::kFailure || outcome == DrawOutcome::kSuccess;
+}
+
+// f(draw, successes by policy) for every draw index judged for all of the pool, ascending.
+template <typename F>
+void for_each_aligned(std::span<const DrawSet* const> pool, F&& f) {
+  if (pool.empty() || std::find(pool.begin(), pool.end(), nullptr) != pool.end()) return;
+  std::vector<bool> successes(pool.size());
+  pool[0]->for_each([&](std::uint64_t draw, DrawOutcome first) {
+    if (!is_judged(first)) return;
+    for (std::size_t m = 0; m < pool.size(); ++m) {
+      const auto outcome = pool[m]->get(draw);
+      if (!is_judged(outcome)) return;
+      successes[m] = outcome == DrawOutcome::kSuccess;
+    }
+    f(draw, static_cast<const std::vector<bool>&>(successes));
+  });
+}
 
 }  // namespace gapwatch::stats

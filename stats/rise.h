@@ -5,15 +5,14 @@
 // where there are no more), and `sampled` says so. The rise is mean L at M minus mean L at 2. What it does not
 // say: that more policies specialise; L grows with the pool under pure noise too (compare with a null).
 //
-// No row: empty. One policy: no rise. Threads: pure, the same for any number of them. Cost: (number of subsets) x N / 64
-// words; 2^12 subsets of 1,000 prompts take about a millisecond. M <= 1,000.
+// No row: empty. One policy: no rise. Threads: pure. Cost: with M <= 12, one pass and M 2^M, and the mixture
+// 2^M N; above, samples x M^2 / 2 x N / 64 words.
 // Source: statistics.md section 3; [OG].
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "base/executor.h"
 #include "stats/running.h"
 
 namespace gapwatch::stats {
@@ -21,7 +20,7 @@ namespace gapwatch::stats {
 struct SizeGap {
   std::size_t size = 0;
   double gap = 0;                   // mean L
-  double oracle_minus_mixture = 0;  // mean
+  Number oracle_minus_mixture;      // mean; absent where it was too dear (see RiseOptions)
   std::uint64_t subsets = 0;        // how many were averaged
   bool sampled = false;
 };
@@ -33,7 +32,8 @@ struct Rise {
 
 struct RiseOptions {
   std::uint64_t seed = 1;
-  std::uint32_t samples = 500;  // subsets a size where not all are counted
+  std::uint32_t samples = 500;    // subsets a size where not all are counted; fewer on tables that are large
+  std::uint64_t mixture_work = 200'000'000;  // the mixture is left out where subsets x N x M would exceed this
 };
 Rise rise(const CountTable& table, double tau, const RiseOptions& options = {});
 

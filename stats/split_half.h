@@ -3,7 +3,8 @@
 // Per cell the choosing half is floor(n/2) of the n trials, at random: its successes are hypergeometric in the
 // counts, so no draws are needed. Per prompt the policy with the highest rate on the choosing half is chosen,
 // ties averaged over, and it covers when its scoring half has at least need(tau, n - floor(n/2)) successes.
-// `honest` is the exact expectation of that coverage. The comparator is one policy for all prompts: the best
+// `honest` is the exact expectation of that coverage (on tables where that would cost more than some 10^10 operations, its mean over
+// the splits: `honest_exact`). The comparator is one policy for all prompts: the best
 // on the choosing half (matched) or the best on the scoring half, both scored on the scoring half; a maximum
 // over policies has no short exact form, so its expectation is over `replicates` seeded splits.
 //
@@ -28,7 +29,7 @@
 namespace gapwatch::stats {
 
 struct SplitHalfOptions {
-  std::uint32_t replicates = 400;
+  std::uint32_t replicates = 400;  // at least 1; on tables of over 10^7 / 2 cells fewer are made, at least 20
   std::uint64_t seed = 1;
 };
 
@@ -36,7 +37,8 @@ struct SplitHalfResult {
   double tau = 0;
   std::int64_t prompts = 0;
   Number honest, matched, scoring_half;
-  Number matched_error;  // standard error over the splits, of both differences at most about this
+  bool honest_exact = true;
+  Number matched_error, scoring_half_error;  // standard errors over the splits; absent for one replicate
 };
 
 // By threshold.

@@ -26,6 +26,9 @@ struct Strata {
   Stratum thin, dense;
 };
 
+// The smallest draw index judged for every policy.
+std::optional<std::uint64_t> first_aligned(std::span<const DrawSet* const> pool);
+
 // kFirstDraw needs draws; prompts without an aligned draw are in neither stratum.
 Strata thin_support(const CountTable& table, double limit, Support support, const DrawTable& draws = {});
 
