@@ -27,6 +27,7 @@ struct Binding {
 
 const std::vector<Binding<Settings>>& settings_table();  // without the monitors
 const std::vector<Binding<Monitor>>& monitor_table();
+const std::vector<Binding<Monitor>>& defaults_table();  // what monitors may have in common
 
 // A binding by form and place: `get` gives a pointer to the field of an owner, null where the
 // owner has no such field now.

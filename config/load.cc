@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
 constexpr std::size_t kMostMonitors = 1'000;
-constexpr std::string_view kMonitors = "monitors";
+constexpr std::string_view kMonitors = "monitors", kMonitorDefaults = "monitor_defaults";
 
 std::string below(const std::string& section, const std::string& name) {
   return section.empty() ? name : section + "." + name;
@@ -35,7 +35,7 @@ std::vector<std::string> keys_of(const std::vector<Binding<Owner>>& table, const
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
   }
   if constexpr (std::is_same_v<Owner, Settings>) {
-    if (section.empty()) keys.emplace_back(kMonitors);
+    if (section.empty()) keys.insert(keys.end(), {std::string(kMonitorDefaults), std::string(kMonitors)});
   }
   return keys;
 }
@@ -125,7 +125,7 @@ void read_monitors(const Value& value, Settings& settings) {
     return;
   }
   for (const auto& item : *items) {
-    Monitor monitor;
+    auto monitor = settings.automatic_monitor;
     TreeReader<Monitor> tree(monitor_table(), item.key, monitor);
     tree.read(item, "", [](const std::string&, const Value&) { return false; });
     tree.require(*item.reader);
@@ -213,12 +213,18 @@ Loaded read_tree(const YAML::Node& root, Reader& reader, SourceNeed need) {
   Settings settings;
   const Value top{root, "", "a map of settings", &reader};
   TreeReader<Settings> tree(settings_table(), "", settings);
+  std::optional<Value> defaults, monitors;
   tree.read(top, "", [&](const std::string& path, const Value& value) {
     if (path == "source.kafka") settings.source.kafka.emplace();
-    if (path != kMonitors) return false;
-    read_monitors(value, settings);
-    return true;
+    if (path == kMonitorDefaults) defaults = value;
+    if (path == kMonitors) monitors = value;
+    return path == kMonitorDefaults || path == kMonitors;
   });
+  if (defaults) {
+    TreeReader<Monitor> common(defaults_table(), std::string(kMonitorDefaults), settings.automatic_monitor);
+    common.read(*defaults, "", [](const std::string&, const Value&) { return false; });
+  }
+  if (monitors) read_monitors(*monitors, settings);
   tree.require(reader);
   check_source(settings, need, reader);
   check_token(reader);

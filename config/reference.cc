@@ -58,7 +58,7 @@ std::string cell(std::string text) {
 
 std::string title(const Setting& setting) {
   const auto& path = setting.path;
-  if (path.starts_with("monitors[].")) return "monitors";
+  if (path.starts_with("monitor")) return "monitors";
   if (path.starts_with("source.kafka.")) return "source.kafka";
   const auto dot = path.find('.');
   return dot == std::string::npos ? "top level" : path.substr(0, dot);
@@ -115,6 +115,8 @@ const std::vector<Setting>& schema() {
     Settings defaults;
     defaults.source.kafka.emplace();
     add_settings(settings_table(), "", defaults, out);
+    out.push_back({"monitor_defaults", "section", "the settings of a monitor from `thresholds` on", "none",
+                   "What every monitor has that does not say otherwise, the automatic ones included."});
     add_settings(monitor_table(), "monitors[].", Monitor{}, out);
     return out;
   }();
@@ -142,6 +144,7 @@ std::string config_reference() {
 
 std::string describe(const Settings& settings) {
   auto out = outline(settings_table(), settings, 0);
+  out += "monitor_defaults:\n" + outline(defaults_table(), settings.automatic_monitor, 2);
   if (!settings.monitors.empty()) out += "monitors:\n";
   for (const auto& monitor : settings.monitors) {
     auto lines = outline(monitor_table(), monitor, 4);

@@ -284,10 +284,14 @@ void add_process(std::vector<Binding<S>>& table) {
   for (auto& binding : http_token()) table.push_back(std::move(binding));
   table.push_back(in_settings(
       "limits.policies", whole(1, 65'536), [](auto& s) { return &s.max_policies; },
-      "Events of further policies are rejected and counted as overflow."));
+      "Policies of one eval and scorer; events of further ones are rejected."));
+  table.push_back(in_settings(
+      "limits.monitors", whole(1, 10'000), [](auto& s) { return &s.max_monitors; },
+      "Monitors made by themselves, where the config has none; further evals and scorers are counted without "
+      "one."));
   table.push_back(in_settings(
       "limits.prompts", whole(1, 4'000'000'000), [](auto& s) { return &s.max_prompts; },
-      "Events of further prompts are rejected and counted as overflow."));
+      "Prompts of one partition; events of further ones are rejected."));
 }
 
 }  // namespace

@@ -243,12 +243,21 @@ void add_tests(std::vector<Binding<M>>& table) {
 
 }  // namespace
 
+const std::vector<Binding<Monitor>>& defaults_table() {
+  static const auto kTable = [] {
+    std::vector<Binding<M>> table;
+    add_statistics(table);
+    add_tests(table);
+    return table;
+  }();
+  return kTable;
+}
+
 const std::vector<Binding<Monitor>>& monitor_table() {
   static const auto kTable = [] {
     std::vector<Binding<M>> table;
     add_question(table);
-    add_statistics(table);
-    add_tests(table);
+    table.insert(table.end(), defaults_table().begin(), defaults_table().end());
     return table;
   }();
   return kTable;

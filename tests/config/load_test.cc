@@ -117,7 +117,7 @@ events: {eval: e, scorer: judge, success_at: 0.5, success_at_by_eval: {gsm8k: 0.
 state: {path: /s, checkpoint_every: 2s, write_buffer: 16MiB, block_cache: 8MiB}
 http: {listen: "[::1]:0", token: secret-1}
 threads: 3
-limits: {policies: 7, prompts: 8}
+limits: {policies: 7, prompts: 8, monitors: 9}
 monitors:
   - name: a
     slice: hard
@@ -145,6 +145,7 @@ monitors:
   EXPECT_EQ(s.threads, 3u);
   EXPECT_EQ(s.max_policies, 7u);
   EXPECT_EQ(s.max_prompts, 8u);
+  EXPECT_EQ(s.max_monitors, 9u);
   ASSERT_EQ(s.monitors.size(), 3u);
   const auto& a = s.monitors[0];
   EXPECT_EQ(a.eval, "e");
@@ -194,7 +195,7 @@ TEST(Load, UnknownKeysNameTheNearest) {
       faults("zzzzzzzz: 1\n"),
       ElementsAre(
           "c.yaml:1:1: zzzzzzzz: is not known; known here: format, threads, source, events, state, http, "
-          "limits, monitors"));
+          "limits, monitor_defaults, monitors"));
   EXPECT_THAT(faults("state.path: /x\n"), ElementsAre(HasSubstr("is not known")));
   EXPECT_THAT(faults(monitor("<<: 1")), ElementsAre(HasSubstr("monitors[0].<<: is not known")));
   EXPECT_THAT(faults(monitor("nulls: {replicate: 5}")), ElementsAre(HasSubstr("did you mean replicates?")));
@@ -275,6 +276,23 @@ TEST(Load, MonitorsHaveNamesOfTheirOwn) {
   for (const auto* name : {"\"..\"", "a/b", "é", "\"\""}) {
     EXPECT_THAT(faults(fmt::format("monitors: [{{name: {}, eval: e}}]\n", name)), Not(IsEmpty())) << name;
   }
+}
+
+TEST(Load, MonitorsHaveDefaultsInCommon) {
+  const auto s = good(R"(
+monitors: [{name: a, eval: e, min_trials: 2}, {name: b, eval: e, thresholds: [0.7]}]
+monitor_defaults: {thresholds: [0.5], min_trials: 4, nulls: {replicates: 99}}
+)");
+  EXPECT_THAT(s.automatic_monitor.thresholds, ElementsAre(0.5));
+  EXPECT_EQ(s.automatic_monitor.nulls.replicates, 99u);
+  EXPECT_THAT(s.monitors[0].thresholds, ElementsAre(0.5));
+  EXPECT_EQ(s.monitors[0].min_trials, 2u);
+  EXPECT_THAT(s.monitors[1].thresholds, ElementsAre(0.7));
+  EXPECT_EQ(s.monitors[1].min_trials, 4u);
+  EXPECT_THAT(faults("monitor_defaults: {name: a}\n"),
+              ElementsAre(HasSubstr("monitor_defaults.name: is not known")));
+  EXPECT_THAT(faults("monitor_defaults: {band: [1, 0]}\n"),
+              ElementsAre(HasSubstr("monitor_defaults.band[1]: \"0\" is not above")));
 }
 
 TEST(Load, ExactlyOneSource) {
