@@ -119,6 +119,7 @@ class PatternMoments {
     for (auto& p : out_) {
       p.gap.assign(thresholds_.size(), {std::vector<double>(pool_), Matrix(pool_ * pool_), Matrix(pool_ * pool_)});
       p.pass_at_1 = {std::vector<double>(pool_), Matrix(pool_ * pool_), Matrix(pool_ * pool_)};
+      p.oracle.assign(thresholds_.size(), 0.0);
       p.disagreement.assign(thresholds_.size(), 0.0);
       p.disagreement_variance.assign(thresholds_.size(), 0.0);
       p.disagreement_with_counts.assign(thresholds_.size(), std::vector<double>(pool_, 0.0));
@@ -227,6 +228,7 @@ class PatternMoments {
         }
       }
       const double d = std::clamp(1 - none.probability[k] - every.probability[k], 0.0, 1.0);
+      p.oracle[t] = std::clamp(1 - none.probability[k], 0.0, 1.0);
       p.disagreement[t] = d;
       p.disagreement_variance[t] = d * (1 - d);
       for (std::size_t l = 0; l < pool_; ++l) {

@@ -38,6 +38,7 @@ struct PromptMoments {
   std::vector<double> count_mean;   // E c_m
   Matrix count_covariance;          // Cov(c_m, c_l)
   std::vector<VectorMoments> gap;   // by threshold
+  std::vector<double> oracle;       // P(some policy covers), by threshold
   // D = 1{some policy covers} - 1{all cover}, by threshold.
   std::vector<double> disagreement, disagreement_variance;
   std::vector<std::vector<double>> disagreement_with_counts;  // Cov(D, c_l)

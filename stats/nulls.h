@@ -10,15 +10,14 @@
 //   "exact"        Poisson-binomial or constant: no samples
 //   "monte-carlo"  samples of the law itself; p = (1 + #) / (1 + B), ties by integer counts
 //   "gaussian"     normal law with exact moments of the prompt sums (large tables)
-//   "tilted"       tables drawn from the tilted independent law, regressed on the policy totals (margin, large
-//                  tables the moments of which are too dear)
 // The size decides, or Options; docs/NULLS.md has the errors of each.
 //
 // Empty: with no prompt or no policy every comparison is absent. With one policy, or with nothing but
 // degenerate prompts, the law is a single point: observed = mean, p = 1, "exact".
 // Threads: pure; the work is split over `executor` and the result does not depend on its threads.
-// Cost: about N * M * B * 4 ns (re-deal) and thrice that (margin) where sampled; docs/NULLS.md.
-// Memory: O(N * M + B * M * thresholds).
+// Cost: sampled, about N * M * B * 5 ns (re-deal) and three times that (margin); else a few passes over the
+// table. Replicates are reduced where even that would take more than some seconds (samples says how many
+// were made). Memory: O(N * M + B * M * thresholds).
 // Source: statistics.md section 5; sequential.md F, G.
 #pragma once
 
@@ -36,8 +35,7 @@ namespace gapwatch::stats {
 enum class NullRoute {
   kAuto,      // by size
   kSampled,   // Monte Carlo of the law itself, at any size
-  kGaussian,  // moments, at any size
-  kTilted,    // margin only: tilted independent tables
+  kGaussian,  // exact moments where they can be had, at any size
 };
 
 struct NullOptions {
@@ -54,7 +52,7 @@ struct ThresholdComparison {
   BothNulls gap;                                       // L
   BothNulls disagreement;                              // D
   std::optional<NullComparison> oracle_minus_mixture;  // re-deal only
-  BothNulls rise;  // L of the pool minus the mean L over pairs; absent below two policies
+  BothNulls rise;  // L of the pool minus the mean L over pairs; only where sampled and M >= 2
 };
 
 // How the margin chain ran; zero or absent where there was none.
@@ -63,7 +61,7 @@ struct ChainReport {
   std::uint64_t burn_in_sweeps = 0;      // of each chain
   double sweeps_per_sample = 0;
   double autocorrelation_time = 1;       // of L, in samples, the largest over thresholds
-  double effective_samples = 0;          // of L, the smallest over thresholds
+  double effective_samples = 0;          // samples / autocorrelation_time
   bool needs_long_cycles = false;        // missing cells could cut the 2x2 chain apart: longer cycles were mixed in
 };
 
