@@ -6,14 +6,13 @@
 #   state_across_releases.sh check BINARY DIR   with the newer one's: the state verifies and exports
 #                                               the same, before and after this binary wrote to it
 #
-# ops/matrix runs both.
+# ops/matrix runs both, with DIR under the same name: the state remembers files by theirs.
 set -euo pipefail
 
 command=${1-} binary=${2-} dir=${3-}
 die() { echo "${0##*/}: $*" >&2; exit 1; }
 [[ $command =~ ^(write|check)$ && -x $binary && -d $dir ]] || die "usage: ${0##*/} write|check BINARY DIR"
 
-# Names below are relative: the folder's own path differs between the releases' roots.
 binary=$(realpath "$binary")
 cd "$dir"
 
@@ -35,7 +34,7 @@ write_config() { # PORT
 source: {files: [events.jsonl]}
 state: {path: state}
 http: {listen: 127.0.0.1:$1}
-monitors: [{name: e, eval: e, scorer: default, pool: {policies: auto}}]
+monitors: [{name: e, eval: e, scorer: default, pool: {policies: auto}, evaluate_every: 1s, nulls: {replicates: 100}}]
 YAML
 }
 
