@@ -74,6 +74,7 @@ struct StreamHealth {
   std::vector<std::uint64_t> apply_seconds_buckets;  // counts per bound of kApplyBounds, last is +Inf
   double apply_seconds_sum = 0;
   bool paused = false, ready = false;
+  bool config_reload_success = true;  // of the last reload; true before the first
   std::string trouble;           // one line while something is wrong (disk full, broker away); empty when well
 };
 

@@ -1,0 +1,62 @@
+// The routes of interfaces.md, "HTTP", on a server: the page, /metrics, health, the JSON API, its event
+// streams, and pause and resume.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "exporters/http_server.h"
+#include "exporters/prometheus.h"
+#include "exporters/report_model.h"
+
+namespace gapwatch::exporters {
+
+enum class PromptSort {
+  kPremium,  // largest product premium first
+  kCeiling,  // largest ceiling first
+  kPrompt,   // by name
+};
+
+struct PromptQuery {
+  PromptSort sort = PromptSort::kPremium;
+  std::size_t limit = 50;  // 1..1000
+};
+
+struct HistoryQuery {
+  TimeMs from = 0, to = 0;  // from <= to
+  TimeMs step = 0;          // 0: the store's own
+};
+
+// What the routes show and do. Called on the server's thread: answers come from snapshots and do not
+// wait for the stream. Outlives the server.
+class Views {
+ public:
+  virtual ~Views() = default;
+  // The latest snapshot; null before the first.
+  virtual std::shared_ptr<const Published> published() const = 0;
+  // The prompts of a monitor in the wanted order, ties by name. Errors are shown with status 503.
+  virtual Result<std::vector<PromptReport>> prompts(const std::string& monitor, const PromptQuery& query) const = 0;
+  virtual Status pause() = 0;
+  virtual Status resume() = 0;
+};
+
+struct RouteSettings {
+  BuildInfo build;
+  // A monitor's history as a JSON document; not set where none is kept, and then there is no such route.
+  std::function<Result<std::string>(const std::string& monitor, const HistoryQuery& query)> history;
+};
+
+// /readyz answers 503 with a reason until the stream is ready and while it is in trouble. Everything
+// about an unknown monitor is 404; a query that cannot be read is 400. A monitor's NAME in a path is
+// percent-encoded and may hold a "/".
+void register_routes(HttpServer& server, Views& views, RouteSettings settings);
+
+// Sends a snapshot to everyone who listens to a monitor's events. Any thread.
+void publish_events(HttpServer& server, const Published& published);
+
+}  // namespace gapwatch::exporters
