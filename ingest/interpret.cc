@@ -10,7 +10,7 @@
 namespace gapwatch::ingest {
 namespace {
 
-constexpr double kSumTolerance = 0.01;  // weights are often written with two decimals
+constexpr double kSumTolerance = 0.02;  // weights are often written with two decimals
 
 std::string shown(const Raw& raw) {
   switch (raw.kind) {

@@ -45,13 +45,13 @@ class DocumentWalk {
 
   std::optional<Fault> run(ondemand::document& document) {
     ondemand::object root;
-    if (const auto code = document.get_object().get(root)) return at_root(code);
+    if (const auto code = document.get_object().get(root)) return no_object(document, code);
     for (auto field : root) {
       std::string_view key;
       ondemand::value value;
       if (!take(field, key, value)) return fault_;
       const Field name = field_of(key);
-      const auto raw = read_value(value, 1, entries_of(name));
+      const auto raw = read_value(value, '}', 1, entries_of(name));
       if (!raw) return fault_;
       if (name != Field::kUnknown && !fields_.put(name, *raw)) duplicate(key);
     }
@@ -60,9 +60,12 @@ class DocumentWalk {
   }
 
  private:
-  static Fault at_root(simdjson::error_code code) {
-    if (code == simdjson::INCORRECT_TYPE) return {Reason::kNotObject, "the value is not an object"};
-    return not_json(says(code));
+  static Fault no_object(ondemand::document& document, simdjson::error_code code) {
+    std::string_view token;
+    if (code != simdjson::INCORRECT_TYPE || document.raw_json_token().get(token)) return not_json(says(code));
+    token = trimmed(token);
+    const bool value = token.starts_with('[') || token.starts_with('"') || scalar(token);
+    return value ? Fault{Reason::kNotObject, "the value is not an object"} : not_json("the value is no JSON");
   }
 
   std::vector<Entry>* entries_of(Field field) {
@@ -88,17 +91,22 @@ class DocumentWalk {
   }
 
   // Reads and checks a value with all that is in it; an object's entries go to `entries` if given.
-  std::optional<Raw> read_value(ondemand::value& value, int depth, std::vector<Entry>* entries) {
-    const std::string_view token = trimmed(value.raw_json_token());
+  // `close` ends what the value stands in.
+  std::optional<Raw> read_value(ondemand::value& value, char close, int depth, std::vector<Entry>* entries) {
+    const std::string_view rest = value.raw_json_token();  // up to the next token
+    const std::string_view token = trimmed(rest);
     if (token.empty()) return fail(not_json("a value is missing"));
-    if (token.front() == '"') return read_string(value, token);
-    if (token.front() != '{' && token.front() != '[') {
-      const auto raw = scalar(token);
-      if (!raw) return fail(not_json(fmt::format("{} is no JSON value", log::printable(token, 32))));
-      return raw;
+    if (token.front() == '{' || token.front() == '[') {
+      if (depth == kMaxDepth) return fail({Reason::kTooDeep, "nested deeper than 64 levels"});
+      return token.front() == '{' ? read_object(value, depth, entries) : read_array(value, depth);
     }
-    if (depth == kMaxDepth) return fail({Reason::kTooDeep, "nested deeper than 64 levels"});
-    return token.front() == '{' ? read_object(value, depth, entries) : read_array(value, depth);
+    // The parser is never asked to step over a scalar, so it does not look at what follows.
+    const char next = *(rest.data() + rest.size());
+    if (next != ',' && next != close) return fail(not_json("a comma or a closing bracket is missing"));
+    if (token.front() == '"') return read_string(value, token);
+    const auto raw = scalar(token);
+    if (!raw) return fail(not_json(fmt::format("{} is no JSON value", log::printable(token, 32))));
+    return raw;
   }
 
   std::optional<Raw> read_string(ondemand::value& value, std::string_view token) {
@@ -117,7 +125,7 @@ class DocumentWalk {
       std::string_view key;
       ondemand::value inner;
       if (!take(field, key, inner)) return std::nullopt;
-      const auto raw = read_value(inner, depth + 1, nullptr);
+      const auto raw = read_value(inner, '}', depth + 1, nullptr);
       if (!raw) return std::nullopt;
       if (entries != nullptr) entries->push_back({key, *raw});
     }
@@ -130,7 +138,7 @@ class DocumentWalk {
     for (auto element : array) {
       ondemand::value inner;
       if (const auto code = element.get(inner)) return fail(not_json(says(code)));
-      if (!read_value(inner, depth + 1, nullptr)) return std::nullopt;
+      if (!read_value(inner, ']', depth + 1, nullptr)) return std::nullopt;
     }
     return Raw{Kind::kArray, {}, 0};
   }

@@ -85,9 +85,11 @@ bool MemorySource::collect(std::vector<Record>& records) {
   for (std::size_t i = 0; i < held_.size(); ++i) {
     auto& held = held_[i];
     if (!held.assigned) continue;
-    for (const auto& stored : topic_->partitions[held.name].records) {
-      if (stored.offset < held.next) continue;
+    const auto& log = topic_->partitions[held.name].records;
+    const auto before = [](const MemoryTopic::Stored& stored, Offset next) { return stored.offset < next; };
+    for (auto at = std::lower_bound(log.begin(), log.end(), held.next, before); at != log.end(); ++at) {
       if (records.size() == batch_) return true;
+      const auto& stored = *at;
       records.push_back({static_cast<PartitionIndex>(i), stored.offset, stored.time, stored.key, stored.value,
                          stored.tombstone, false});
       held.next = stored.offset + 1;
