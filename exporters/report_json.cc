@@ -1,6 +1,7 @@
 #include "exporters/report_json.h"
 
 #include "exporters/json_writer.h"
+#include "exporters/report_document.h"
 #include "exporters/report_facts.h"
 
 namespace gapwatch::exporters {
@@ -272,7 +273,9 @@ void write_live_monitor(JsonWriter& json, const MonitorReport& monitor) {
   } else {
     json.null();
   }
-  json.end_object();
+  json.key("verdict").begin_array();
+  for (const auto& sentence : verdict(monitor)) json.value(sentence);
+  json.end_array().end_object();
 }
 
 void write_input(JsonWriter& json, const InputReport& input) {
