@@ -41,7 +41,7 @@ const ClosedEvidence& EvidenceEngine::add(PartitionEvidence& partition, PromptEv
       std::max<std::size_t>(response.policy + std::size_t{1}, response.propensities.size());
   if (partition.policies.size() < columns) partition.policies.resize(columns);
   if (prompt.members.size() < columns) prompt.members.resize(columns);
-  const bool priced = options_.use_propensities && !response.propensities.empty();
+  const bool priced = options_.plain && options_.use_propensities && !response.propensities.empty();
   if (priced) {
     bet_on_event(partition, prompt, response);
   } else {
@@ -101,8 +101,8 @@ void EvidenceEngine::close_batch(PartitionEvidence& partition, PromptEvidence& p
   }
   prompt.waiting.erase(prompt.waiting.begin(), prompt.waiting.begin() + kBatchSize);
   prompt.open = 0;
-  if (!priced) bet_on_batch(partition, prompt, batch);
-  if (partition.pairing || !batch.informative()) return;
+  if (options_.plain && !priced) bet_on_batch(partition, prompt, batch);
+  if (partition.pairing || options_.margin == MarginDesign::kOff || !batch.informative()) return;
   partition.block.push_back({key, batch});
   if (partition.block.size() >= options_.block_batches) close_block(partition, prompts);
 }

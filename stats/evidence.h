@@ -49,10 +49,12 @@ enum class MarginDesign : std::uint8_t {
   kAuto,    // blocks up to kMaxBlockPolicies columns, pairs from the response on that brings one more
   kBlocks,  // sampled where they cannot be exact
   kPairs,   // for prompts that get few responses, or many policies
+  kOff,
 };
 inline constexpr std::uint32_t kMaxBlockPolicies = 6;
 
 struct EvidenceOptions {
+  bool plain = true;  // bet against the re-deal null
   MarginDesign margin = MarginDesign::kAuto;
   std::uint32_t block_batches = 8;  // G, 1 to kMaxBlockRows
   // A prompt's responses are put in order of request while this many of its later ones are awaited.
