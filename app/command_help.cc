@@ -15,10 +15,10 @@ void add_help(CLI::App& root, Chosen& chosen) {
         fmt::print("{}", root.help());
       } else if (*topic == "config") {
         fmt::print("{}", config::config_reference());
-      } else if (const auto* about = root.get_subcommand_no_throw(*topic)) {
-        fmt::print("{}", about->help());
       } else {
-        return fail(refuse("no command \"" + *topic + "\"; gapwatch help lists them"), kUsage);
+        const auto found = root.get_subcommands([&](const CLI::App* command) { return command->get_name() == *topic; });
+        if (found.empty()) return fail(refuse("no command \"" + *topic + "\"; gapwatch help lists them"), kUsage);
+        fmt::print("{}", found.front()->help());
       }
       return kOk;
     };

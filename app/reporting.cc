@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "stats/evaluate.h"
+#include "stats/rates.h"
+
 namespace gapwatch::app {
 
 using exporters::MonitorReport;
@@ -34,7 +37,14 @@ std::map<std::string, std::uint64_t> plain(const std::map<std::string, std::uint
 
 }  // namespace
 
-MonitorReport make_report(const state::MonitorMoment& moment, std::shared_ptr<const stats::Evaluation> evaluation) {
+stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
+                           Executor& executor) {
+  stats::DrawTable draws{snapshot.table.pool_size(), {}};
+  for (const auto& set : snapshot.draws) draws.cells.push_back(set.empty() ? nullptr : &set);
+  return stats::evaluate(snapshot.table, draws, stats::evaluation_settings(moment.config), executor);
+}
+
+MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evaluation* evaluation) {
   MonitorReport report;
   report.name = moment.config.name;
   report.eval = moment.eval;
@@ -89,6 +99,72 @@ exporters::InputReport input_report(const ingest::StreamCounters& counters) {
   input.skipped = plain(counters.skipped);
   input.rejected = plain(counters.rejected);
   return input;
+}
+
+namespace {
+
+struct Driver {
+  std::size_t prompt = 0;
+  double premium = 0, ceiling = 0;
+};
+
+Driver driver(const stats::CountTable& table, std::size_t prompt) {
+  Driver out{prompt, 0, 0};
+  double all_fail = 1;
+  for (const auto cell : table.row(prompt)) {
+    const double rate = stats::raw_rate(cell);
+    all_fail *= 1 - rate;
+    out.ceiling = std::max(out.ceiling, rate);
+  }
+  out.premium = std::max(0.0, 1 - all_fail - out.ceiling);
+  return out;
+}
+
+PromptReport prompt_report(const state::TableSnapshot& snapshot, const Driver& driver, double tau,
+                           stats::BetaPrior prior) {
+  PromptReport report;
+  report.prompt = snapshot.table.prompts[driver.prompt];
+  report.slice = snapshot.slices[driver.prompt];
+  report.premium = driver.premium;
+  report.ceiling = driver.ceiling;
+  bool some = false, all = true;
+  const auto row = snapshot.table.row(driver.prompt);
+  for (std::size_t m = 0; m < row.size(); ++m) {
+    const bool covered = stats::covers(row[m], stats::need(tau, row[m].trials));
+    some |= covered;
+    all &= covered;
+    report.cells.push_back({snapshot.table.policies[m], row[m].trials, row[m].successes,
+                            stats::posterior_mean(row[m], prior), stats::posterior_interval(row[m], prior)});
+  }
+  report.disagrees = some && !all;
+  return report;
+}
+
+}  // namespace
+
+std::vector<PromptReport> driving_prompts(const state::TableSnapshot& snapshot, double alarm_threshold,
+                                          stats::BetaPrior prior, const exporters::PromptQuery& query) {
+  std::vector<Driver> drivers;
+  for (std::size_t i = 0; i < snapshot.table.prompt_count(); ++i) drivers.push_back(driver(snapshot.table, i));
+  // Rows are by name, so an equal key leaves them by name.
+  const auto key = [&](const Driver& d) {
+    switch (query.sort) {
+      case exporters::PromptSort::kPremium: return -d.premium;
+      case exporters::PromptSort::kCeiling: return -d.ceiling;
+      case exporters::PromptSort::kPrompt: break;
+    }
+    return 0.0;
+  };
+  const auto shown = std::min(query.limit, drivers.size());
+  std::partial_sort(drivers.begin(), drivers.begin() + static_cast<std::ptrdiff_t>(shown), drivers.end(),
+                    [&](const Driver& a, const Driver& b) {
+                      return std::pair(key(a), a.prompt) < std::pair(key(b), b.prompt);
+                    });
+  std::vector<PromptReport> reports;
+  for (std::size_t i = 0; i < shown; ++i) {
+    reports.push_back(prompt_report(snapshot, drivers[i], alarm_threshold, prior));
+  }
+  return reports;
 }
 
 }  // namespace gapwatch::app

@@ -10,6 +10,7 @@
 
 #include "base/executor.h"
 #include "exporters/report_model.h"
+#include "exporters/routes.h"
 #include "ingest/pipeline.h"
 #include "state/ledger.h"
 
@@ -25,17 +26,15 @@ inline constexpr std::int64_t kEnoughPrompts = 20;
 stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
                            Executor& executor);
 
-// `evaluation` may be absent or older than the moment.
-exporters::MonitorReport make_report(const state::MonitorMoment& moment,
-                                     std::shared_ptr<const stats::Evaluation> evaluation);
+// `evaluation` may be null, or older than the moment.
+exporters::MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evaluation* evaluation);
 
 exporters::StreamHealth stream_health(const ingest::StreamCounters& counters);
 exporters::InputReport input_report(const ingest::StreamCounters& counters);
 
-// The prompts that drive the gap, largest first by `sort`: "premium", "spread" (largest minus smallest rate),
-// "ceiling", or "prompt" by name; an unknown one is an error naming these.
-Result<std::vector<exporters::PromptReport>> driving_prompts(const state::TableSnapshot& snapshot,
-                                                            double alarm_threshold, const config::Prior& prior,
-                                                            const std::string& sort, std::size_t limit);
+// The prompts that drive the gap, in the query's order; cells with posterior means and 95% intervals.
+std::vector<exporters::PromptReport> driving_prompts(const state::TableSnapshot& snapshot,
+                                                     double alarm_threshold, stats::BetaPrior prior,
+                                                     const exporters::PromptQuery& query);
 
 }  // namespace gapwatch::app

@@ -22,10 +22,11 @@ std::string automatic_name(const Channel& channel, const std::string& default_sc
 
 Catalog::Catalog(const config::Settings& settings) : settings_(settings) {
   slices_.intern("");  // id 0: no slice
-  for (const auto& monitor : settings.monitors) {
-    const auto id = channel(monitor.eval, monitor.scorer.empty() ? settings.events.scorer : monitor.scorer);
-    add_monitor(monitor, id);
-  }
+  for (const auto& monitor : settings.monitors) add_monitor(monitor);
+}
+
+void Catalog::add_monitor(const config::Monitor& monitor) {
+  add_monitor_to(channel(monitor.eval, monitor.scorer.empty() ? settings_.events.scorer : monitor.scorer), monitor);
 }
 
 ChannelId Catalog::channel(std::string_view eval, std::string_view scorer) {
@@ -38,22 +39,34 @@ ChannelId Catalog::channel(std::string_view eval, std::string_view scorer) {
   made->eval_name = eval;
   made->scorer = scorer;
   channels_.push_back(std::move(made));
-  if (settings_.monitors.empty() && monitors_.size() < settings_.max_monitors) {
-    config::Monitor automatic = settings_.automatic_monitor;
-    automatic.name = automatic_name(*channels_.back(), settings_.events.scorer);
-    const auto taken = [&](const std::string& name) {
-      return std::any_of(monitors_.begin(), monitors_.end(), [&](const auto& m) { return m->config.name == name; });
-    };
-    const auto base = automatic.name;
-    for (int n = 2; taken(automatic.name); ++n) automatic.name = base + "-" + std::to_string(n);
-    automatic.eval = eval;
-    automatic.scorer = scorer;
-    add_monitor(automatic, id);
-  }
+  add_automatic_monitor(id);
   return id;
 }
 
-void Catalog::add_monitor(const config::Monitor& config, ChannelId id) {
+// Where no monitor is configured, every channel gets one, up to the cap.
+void Catalog::add_automatic_monitor(ChannelId id) {
+  if (!settings_.monitors.empty() || monitors_.size() >= settings_.max_monitors) return;
+  const Channel& channel = at(id);
+  config::Monitor automatic = settings_.automatic_monitor;
+  automatic.name = automatic_name(channel, settings_.events.scorer);
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(monitors_.begin(), monitors_.end(), [&](const auto& m) { return m->config.name == name; });
+  };
+  const auto base = automatic.name;
+  for (int n = 2; taken(automatic.name); ++n) automatic.name = base + "-" + std::to_string(n);
+  automatic.eval = channel.eval_name;
+  automatic.scorer = channel.scorer;
+  add_monitor_to(id, automatic);
+}
+
+void Catalog::replace_monitors() {
+  monitors_.clear();
+  for (const auto& channel : channels_) channel->monitors.clear();
+  for (const auto& monitor : settings_.monitors) add_monitor(monitor);
+  for (std::uint32_t id = 0; id < channel_count(); ++id) add_automatic_monitor({id});
+}
+
+void Catalog::add_monitor_to(ChannelId id, const config::Monitor& config) {
   auto made = std::make_unique<MonitorDef>();
   made->config = config;
   made->channel = id;

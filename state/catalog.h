@@ -63,6 +63,10 @@ class Catalog {
   // The same for a policy that is in the store already: never refused.
   std::uint32_t stored_column(ChannelId channel, std::string_view policy);
 
+  // Adds a monitor on the channel of its eval and scorer (the default scorer where it names none).
+  void add_monitor(const config::Monitor& monitor);
+  // Drops all monitors and makes those of the settings as they are now.
+  void replace_monitors();
   const std::vector<std::unique_ptr<MonitorDef>>& monitors() const { return monitors_; }
   SliceId slice(std::string_view name) { return {slices_.intern(name)}; }
   const std::string& slice_name(SliceId id) const { return slices_.name(id.value); }
@@ -74,7 +78,8 @@ class Catalog {
   const NameTable& evals() const { return evals_; }
 
  private:
-  void add_monitor(const config::Monitor& config, ChannelId id);
+  void add_automatic_monitor(ChannelId id);
+  void add_monitor_to(ChannelId id, const config::Monitor& config);
   std::uint32_t add_column(Channel& channel, std::string_view policy);
   void set_pool(MonitorDef& monitor, const Channel& channel);
 

@@ -39,6 +39,11 @@ Status Ledger::open() {
   return store_->write(batch);
 }
 
+void Ledger::replace_monitors() {
+  catalog_.replace_monitors();
+  for (auto& [place, shard] : shards_) shard->forget_sums();
+}
+
 Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, std::int32_t partition) {
   auto shard = std::make_unique<Shard>(catalog_, settings_, topic, partition);
   if (store_ != nullptr) {

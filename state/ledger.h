@@ -73,7 +73,11 @@ class Ledger {
   // The sums of refresh() counted afresh from the rows.
   MonitorSums recount(MonitorIndex monitor) const;
 
-  Catalog& catalog() { return catalog_; }
+  // Another look at a channel, from the next refresh() on.
+  void add_monitor(const config::Monitor& monitor) { catalog_.add_monitor(monitor); }
+  // The settings' monitors changed: from the next refresh() on, those are looked at.
+  void replace_monitors();
+
   const Catalog& catalog() const { return catalog_; }
   std::uint64_t cells() const;
   std::uint64_t prompts() const;

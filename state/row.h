@@ -26,7 +26,7 @@ struct Cell {
   std::uint32_t unscored = 0;
   stats::DrawSet draws;
 
-  bool empty() const { return trials == 0 && unscored == 0 && draws.empty(); }
+  bool empty() const { return trials == 0 && unscored == 0; }  // every draw is counted in one of them
 };
 
 // A router's latest decision for a prompt: policies by name id, weights summing to 1.

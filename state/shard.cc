@@ -110,17 +110,24 @@ ApplyResult Shard::apply(const Event& event) {
   }
 }
 
+// Counts one draw's change of outcome in a cell.
+void Shard::change(Row& row, Cell& target, DrawOutcome before, DrawOutcome now) {
+  touch(row);
+  mark_unsaved(row);
+  cells_ -= !target.empty();
+  count(target, before, -1);
+  count(target, now, 1);
+  cells_ += !target.empty();
+}
+
 ApplyResult Shard::apply_draw(Row& row, std::uint32_t column, const Event& event) {
   const auto now = code(event.outcome);
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
   if (before == now) return {Applied::kDuplicate, {}};
   if (std::max(target.trials, target.unscored) >= kMaxCount) return {Applied::kRejected, "count_overflow"};
-  touch(row);
-  mark_unsaved(row);
+  change(row, target, before, now);
   if (event.draw) target.draws.exchange(*event.draw, now);
-  count(target, before, -1);
-  count(target, now, 1);
   return {before == DrawOutcome::kAbsent ? Applied::kApplied : Applied::kCorrection, {}};
 }
 
@@ -129,8 +136,10 @@ ApplyResult Shard::apply_counts(Row& row, std::uint32_t column, const Event& eve
   if (event.trials > kMaxCount - target.trials) return {Applied::kRejected, "count_overflow"};
   touch(row);
   mark_unsaved(row);
+  cells_ -= !target.empty();
   target.trials += event.trials;
   target.successes += event.successes;
+  cells_ += !target.empty();
   return {Applied::kApplied, {}};
 }
 
@@ -138,10 +147,8 @@ ApplyResult Shard::apply_retract(Row& row, std::uint32_t column, const Event& ev
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
   if (before == DrawOutcome::kAbsent) return {Applied::kUnmatched, {}};
-  touch(row);
-  mark_unsaved(row);
+  change(row, target, before, DrawOutcome::kAbsent);
   target.draws.exchange(*event.draw, DrawOutcome::kAbsent);
-  count(target, before, -1);
   return {Applied::kRetracted, {}};
 }
 
@@ -181,14 +188,6 @@ ApplyResult Shard::apply_route(const Event& event) {
   new_routes_.emplace_back(route_key(place_, event.router, event.eval, event.prompt),
                            encode_decision(*place, catalog_));
   return {correction ? Applied::kCorrection : Applied::kApplied, {}};
-}
-
-std::uint64_t Shard::cells() const {
-  std::uint64_t total = 0;
-  for (const auto& row : rows_) {
-    for (const auto& c : row.cells) total += !c.empty();
-  }
-  return total;
 }
 
 }  // namespace gapwatch::state

@@ -71,6 +71,8 @@ class Shard {
 
   // Brings the sums up to date.
   void refresh();
+  // The catalog's monitors are others now: the next refresh() makes all sums anew.
+  void forget_sums();
   const MonitorSums& sums(MonitorIndex monitor) const { return sums_[monitor]; }
   // The same, counted afresh from the rows: what refresh() must equal.
   MonitorSums recount(MonitorIndex monitor) const;
@@ -82,7 +84,9 @@ class Shard {
   bool unsaved() const { return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty(); }
 
   const std::deque<Row>& rows() const { return rows_; }
-  std::uint64_t cells() const;
+  using Routes = std::map<std::pair<std::uint32_t, std::string>, RouteSet, std::less<>>;  // by (eval id, prompt)
+  const Routes& routes() const { return routes_; }
+  std::uint64_t cells() const { return cells_; }  // with anything in them
   std::size_t dirty_rows() const { return unsaved_rows_.size(); }
   const std::string& topic() const { return topic_; }
   std::int32_t partition() const { return partition_; }
@@ -104,6 +108,7 @@ class Shard {
   Row& add_row(ChannelId channel, std::string_view prompt);
   Cell& cell(Row& row, std::uint32_t column);
   void touch(Row& row);
+  void change(Row& row, Cell& cell, stats::DrawOutcome before, stats::DrawOutcome now);
   void mark_unsaved(Row& row);
   void enter(const Row& row, int sign);
   void enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign, RowView& view) const;
@@ -129,10 +134,11 @@ class Shard {
   std::deque<std::string> prompt_names_;
   boost::unordered_flat_map<RowKey, std::uint32_t, RowKeyHash> row_of_;
   std::vector<std::uint32_t> touched_rows_, unsaved_rows_;
+  std::uint64_t cells_ = 0;
   std::uint32_t last_channel_ = UINT32_MAX;
   std::string version_scratch_;
 
-  std::map<std::pair<std::uint32_t, std::string>, RouteSet, std::less<>> routes_;  // by (eval, prompt)
+  Routes routes_;
   std::vector<std::pair<std::string, std::string>> new_routes_;                    // stored key and value
 
   std::vector<MonitorSums> sums_;              // by monitor

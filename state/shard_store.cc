@@ -65,6 +65,7 @@ Status Shard::load_row(std::string_view key, std::string_view value, const std::
   row.slice = catalog_.slice(decoded->slice);
   for (auto& [policy, stored] : decoded->cells) {
     if (policy >= names.size()) return refuse("a cell names a policy that the dictionary lacks");
+    cells_ += !stored.empty();
     cell(row, catalog_.stored_column(channel, names[policy])) = std::move(stored);
   }
   return {};

@@ -28,6 +28,13 @@ stats::CellCount count_of(const stats::DrawSet& draws) {
   return count;
 }
 
+// A router without a routed prompt says nothing, as one never seen.
+void drop_unrouted(MonitorSums& sums) {
+  std::erase_if(sums.routers, [](const auto& entry) {
+    return entry.second.routed.complete == 0 && entry.second.routed.partial == 0;
+  });
+}
+
 }  // namespace
 
 void RowView::fill(const Row& row, const MonitorDef& monitor) {
@@ -116,10 +123,15 @@ void Shard::refresh() {
       sums_[index] = recount(index);
       generations_[index] = monitors[index]->generation;
     }
-    std::erase_if(sums_[index].routers, [](const auto& entry) {
-      return entry.second.routed.complete == 0 && entry.second.routed.partial == 0;
-    });
+    drop_unrouted(sums_[index]);
   }
+}
+
+void Shard::forget_sums() {
+  for (const auto index : touched_rows_) rows_[index].touched = false;
+  touched_rows_.clear();
+  sums_.clear();
+  generations_.clear();
 }
 
 MonitorSums Shard::recount(MonitorIndex index) const {
@@ -130,6 +142,7 @@ MonitorSums Shard::recount(MonitorIndex index) const {
   for (const auto& row : rows_) {
     if (row.channel == monitor.channel) enter_monitor(sums, monitor, row, 1, view);
   }
+  drop_unrouted(sums);
   return sums;
 }
 

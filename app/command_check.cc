@@ -1,0 +1,23 @@
+#include <fmt/format.h>
+
+#include "app/cli.h"
+#include "app/load_config.h"
+#include "config/schema.h"
+
+namespace gapwatch::app {
+
+void add_check(CLI::App& root, Chosen& chosen) {
+  auto* command = root.add_subcommand("check", "Checks a config: every fault at once, else the settings in force");
+  auto path = std::make_shared<std::string>();
+  command->add_option("--config", *path, "The config file")->required();
+  command->callback([&chosen, path] {
+    chosen = [path] {
+      const auto settings = load_config(*path);
+      if (!settings) return fail(settings.error(), kUsage);
+      fmt::print("{}", config::describe(*settings));
+      return kOk;
+    };
+  });
+}
+
+}  // namespace gapwatch::app

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <set>
+
+#include "app/cli.h"
+#include "app/engine.h"
+#include "app/load_config.h"
+#include "app/reporting.h"
+#include "app/version.h"
+#include "base/executor.h"
+#include "exporters/report_json.h"
+#include "exporters/report_markdown.h"
+#include "exporters/report_text.h"
+
+namespace gapwatch::app {
+namespace {
+
+struct ReportOptions {
+  std::vector<std::string> inputs;
+  std::string config, input_format, format = "text", by;
+  std::vector<double> thresholds;
+  std::optional<std::uint32_t> replicates;
+  std::optional<std::uint64_t> seed;
+  std::uint32_t threads = 0;
+};
+
+void override_monitor(config::Monitor& monitor, const ReportOptions& options) {
+  if (!options.thresholds.empty()) {
+    monitor.thresholds = options.thresholds;
+    std::sort(monitor.thresholds.begin(), monitor.thresholds.end());
+  }
+  if (options.replicates) monitor.nulls.replicates = *options.replicates;
+  if (options.seed) monitor.nulls.seed = *options.seed;
+}
+
+Result<config::Settings> settings_of(const ReportOptions& options) {
+  config::Settings settings;
+  if (!options.config.empty()) {
+    auto loaded = load_config(options.config, config::SourceNeed::kOptional);
+    if (!loaded) return loaded.error();
+    settings = std::move(*loaded);
+  }
+  settings.source = {};
+  settings.source.files = options.inputs;
+  settings.state.path.clear();  // a report is of its input and nothing else
+  if (!options.input_format.empty()) settings.format = options.input_format;
+  override_monitor(settings.automatic_monitor, options);
+  for (auto& monitor : settings.monitors) override_monitor(monitor, options);
+  return settings;
+}
+
+// A monitor for each slice seen, beside those that look at all prompts.
+void split_by_slice(state::Ledger& ledger) {
+  std::vector<config::Monitor> added;
+  for (const auto& monitor : ledger.catalog().monitors()) {
+    if (monitor->slice) continue;
+    std::set<std::string> slices;
+    for (const auto& [place, shard] : ledger.shards()) {
+      for (const auto& row : shard->rows()) {
+        if (row.channel == monitor->channel) slices.insert(ledger.catalog().slice_name(row.slice));
+      }
+    }
+    for (const auto& slice : slices) {
+      auto one = monitor->config;
+      one.name += "/" + (slice.empty() ? "(no slice)" : slice);
+      one.eval = ledger.catalog().at(monitor->channel).eval_name;
+      one.scorer = ledger.catalog().at(monitor->channel).scorer;
+      one.slice = slice;
+      added.push_back(std::move(one));
+    }
+  }
+  for (const auto& monitor : added) ledger.add_monitor(monitor);
+}
+
+Result<exporters::Report> build_report(const ReportOptions& options) {
+  auto settings = settings_of(options);
+  if (!settings) return settings.error();
+  const SystemClock clock;
+  auto engine = Engine::make(std::move(*settings), clock);
+  if (!engine) return engine.error();
+  auto& pipeline = (*engine)->pipeline();
+  for (;;) {
+    const auto more = pipeline.step(std::chrono::milliseconds(100));
+    if (!more) return stop(more.error().message);
+    if (!*more) break;
+  }
+  auto& ledger = (*engine)->ledger();
+  if (options.by == "slice") split_by_slice(ledger);
+  ledger.refresh();
+
+  exporters::Report report;
+  report.version = kVersion;
+  report.input = input_report(pipeline.counters());
+  report.input.files = options.inputs;
+  report.input.sha256 = (*engine)->source().input_sha256().value_or("");
+  const auto executor = make_thread_executor(options.threads);
+  for (state::MonitorIndex index = 0; index < ledger.monitor_count(); ++index) {
+    const auto moment = ledger.moment(index);
+    const auto evaluation = evaluate(ledger.snapshot(index, kMaxDrawCells), moment, *executor);
+    report.monitors.push_back(make_report(moment, &evaluation));
+  }
+  std::sort(report.monitors.begin(), report.monitors.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return report;
+}
+
+int report(const ReportOptions& options) {
+  auto built = build_report(options);
+  if (!built) return fail(built.error(), built.error().action == Action::kRefuse ? kUsage : kFailed);
+  const auto text = options.format == "json"       ? exporters::report_json(*built)
+                    : options.format == "markdown" ? exporters::report_markdown(*built)
+                                                   : exporters::report_text(*built);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return fail(stop("the report could not be written to standard output"));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_report(CLI::App& root, Chosen& chosen) {
+  auto* command = root.add_subcommand("report", "Everything measured on stored events, as text, JSON or markdown");
+  auto options = std::make_shared<ReportOptions>();
+  command->add_option("INPUT", options->inputs, "Files of events (plain, .gz, .zst), or - for standard input")
+      ->required();
+  command->add_option("--config", options->config, "Take monitors and defaults from this config");
+  command->add_option("--input-format", options->input_format, "How records are read (native)");
+  command->add_option("--format", options->format, "text, json or markdown")
+      ->check(CLI::IsMember({"text", "json", "markdown"}));
+  command->add_option("--tau", options->thresholds, "Thresholds, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1e-9, 1.0));
+  command->add_option("--replicates", options->replicates, "Null samples")->check(CLI::Range(1, 10'000'000));
+  command->add_option("--seed", options->seed, "Seed of everything random");
+  command->add_option("--by", options->by, "slice: a monitor for each slice too")->check(CLI::IsMember({"slice"}));
+  command->add_option("--threads", options->threads, "Threads; the result does not depend on them (0: one per core)");
+  command->callback([&chosen, options] { chosen = [options] { return report(*options); }; });
+}
+
+}  // namespace gapwatch::app

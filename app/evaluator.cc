@@ -1,0 +1,87 @@
+#include "app/evaluator.h"
+
+namespace gapwatch::app {
+
+Evaluator::Evaluator(const Clock& clock, std::size_t threads)
+    : clock_(clock), executor_(make_thread_executor(threads)), thread_([this] { work(); }) {}
+
+Evaluator::~Evaluator() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+std::optional<std::chrono::steady_clock::duration> Evaluator::due(const state::MonitorMoment& moment) const {
+  const std::lock_guard lock(mutex_);
+  if (busy_ || moment.sums.pool.complete == 0) return std::nullopt;
+  const auto last = last_.find(moment.config.name);
+  if (last == last_.end()) return std::chrono::steady_clock::duration::max();
+  const bool other_pool = last->second.pool != moment.pool;
+  if (!other_pool && last->second.sums == moment.sums) return std::nullopt;
+  const auto interval = other_pool ? std::min(moment.config.evaluate_every, std::chrono::milliseconds(1'000))
+                                   : moment.config.evaluate_every;
+  const auto waited = clock_.steady_now() - (last->second.started + interval);
+  if (waited < waited.zero()) return std::nullopt;
+  return waited;
+}
+
+void Evaluator::deliver(state::MonitorMoment moment, std::shared_ptr<const state::TableSnapshot> snapshot) {
+  {
+    const std::lock_guard lock(mutex_);
+    last_[moment.config.name] = {clock_.steady_now(), moment.sums, moment.pool};
+    job_ = Job{std::move(moment), std::move(snapshot), clock_.now_ms()};
+    busy_ = true;
+  }
+  wake_.notify_all();
+}
+
+std::optional<Evaluated> Evaluator::result(const std::string& monitor) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = results_.find(monitor);
+  if (at == results_.end()) return std::nullopt;
+  return at->second;
+}
+
+std::uint64_t Evaluator::finished() const {
+  const std::lock_guard lock(mutex_);
+  return finished_;
+}
+
+void Evaluator::forget() {
+  const std::lock_guard lock(mutex_);
+  last_.clear();
+  results_.clear();
+  ++era_;
+}
+
+void Evaluator::work() {
+  for (;;) {
+    Job job;
+    std::uint64_t era = 0;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stopping_ || job_; });
+      if (stopping_) return;
+      job = std::move(*job_);
+      job_.reset();
+      era = era_;
+    }
+    const auto start = clock_.steady_now();
+    Evaluated done;
+    done.evaluation = std::make_shared<const stats::Evaluation>(evaluate(*job.snapshot, job.moment, *executor_));
+    done.snapshot = std::move(job.snapshot);
+    done.prior = {done.evaluation->prior.alpha, done.evaluation->prior.beta};
+    done.alarm_threshold = job.moment.config.alarm_threshold;
+    done.at = job.at;
+    done.seconds = std::chrono::duration<double>(clock_.steady_now() - start).count();
+    const std::lock_guard lock(mutex_);
+    if (era == era_) results_[job.moment.config.name] = std::move(done);
+    busy_ = false;
+    ++finished_;
+  }
+}
+
+}  // namespace gapwatch::app

@@ -1,0 +1,75 @@
+// Evaluator: runs the slow part of every monitor on a schedule, on snapshots, beside the stream.
+//
+// Between batches the counting thread asks due() of every monitor and, where it is, hands over a copy
+// of the table with deliver(). Results are read by any thread.
+//
+// Threads: a thread of its own, and workers. due() and deliver() are the counting thread's.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "app/reporting.h"
+#include "base/clock.h"
+#include "base/executor.h"
+
+namespace gapwatch::app {
+
+struct Evaluated {
+  std::shared_ptr<const state::TableSnapshot> snapshot;
+  std::shared_ptr<const stats::Evaluation> evaluation;
+  stats::BetaPrior prior;
+  double alarm_threshold = 0;
+  TimeMs at = 0;        // when the snapshot was taken
+  double seconds = 0;   // how long it took
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Clock& clock, std::size_t threads);
+  ~Evaluator();
+
+  // For how long this monitor's table has been wanted; nothing where it is not: something is under way, its
+  // interval has not passed, or nothing changed since its last evaluation. A changed pool does not wait.
+  std::optional<std::chrono::steady_clock::duration> due(const state::MonitorMoment& moment) const;
+  void deliver(state::MonitorMoment moment, std::shared_ptr<const state::TableSnapshot> snapshot);
+
+  // The latest of a monitor; nothing before its first.
+  std::optional<Evaluated> result(const std::string& monitor) const;
+  // Counts finished evaluations.
+  std::uint64_t finished() const;
+  // Forgets every result, and the one under way: the monitors are others now.
+  void forget();
+
+ private:
+  struct Job {
+    state::MonitorMoment moment;
+    std::shared_ptr<const state::TableSnapshot> snapshot;
+    TimeMs at = 0;
+  };
+  struct Last {
+    std::chrono::steady_clock::time_point started;
+    state::MonitorSums sums;
+    std::vector<std::string> pool;
+  };
+  void work();
+
+  const Clock& clock_;
+  std::unique_ptr<Executor> executor_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::optional<Job> job_;
+  bool busy_ = false, stopping_ = false;
+  std::uint64_t finished_ = 0, era_ = 0;  // forget() begins an era
+  std::map<std::string, Last> last_;
+  std::map<std::string, Evaluated> results_;
+  std::thread thread_;
+};
+
+}  // namespace gapwatch::app
