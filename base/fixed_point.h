@@ -31,6 +31,7 @@ inline FixedTerm fixed_ratio(std::uint32_t numerator, std::uint32_t denominator)
 }
 
 __extension__ using Int128 = __int128;
+__extension__ using UInt128 = unsigned __int128;
 
 // 128-bit sum of terms.
 class FixedSum {

@@ -1,3 +1,4 @@
+#include "base/fixed_point.h"
 #include "stats/null_scores.h"
 
 #include <algorithm>
@@ -89,8 +90,7 @@ PatternScores::PatternScores(const ScoreSpec& spec, const TrialPattern& pattern,
 std::uint64_t PatternScores::value_of(std::size_t policy, std::uint32_t successes) const {
   if (spec_->exact_scale) return successes * rate_[policy];
   if (trials_[policy] == 0) return 0;
-  using Wide = unsigned __int128;
-  const Wide twice = static_cast<Wide>(successes) * kRoundedScale * 2 / trials_[policy];
+  const UInt128 twice = static_cast<UInt128>(successes) * kRoundedScale * 2 / trials_[policy];
   return static_cast<std::uint64_t>((twice + 1) / 2);
 }
 
