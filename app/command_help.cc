@@ -16,7 +16,7 @@ void add_help(CLI::App& root, Chosen& chosen) {
       } else if (*topic == "config") {
         fmt::print("{}", config::config_reference());
       } else {
-        const auto found = root.get_subcommands([&](const CLI::App* command) { return command->get_name() == *topic; });
+        const auto found = root.get_subcommands([&](const CLI::App* one) { return one->get_name() == *topic; });
         if (found.empty()) return fail(refuse("no command \"" + *topic + "\"; gapwatch help lists them"), kUsage);
         fmt::print("{}", found.front()->help());
       }

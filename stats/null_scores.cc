@@ -1,10 +1,11 @@
-#include "base/fixed_point.h"
 #include "stats/null_scores.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
+
+#include "base/fixed_point.h"
 
 namespace gapwatch::stats {
 namespace {
@@ -60,17 +61,16 @@ TableStatistics statistics_of(const TableScore& score, std::size_t pool_size, st
 }
 
 PatternScores::PatternScores(const ScoreSpec& spec, const TrialPattern& pattern, bool look_up)
-    : spec_(&spec), looked_up_(look_up), trials_(pattern.trials) {
+    : spec_(&spec), even_(pattern.even), looked_up_(look_up), trials_(pattern.trials) {
   const std::size_t pool = spec.pool_size, groups = spec.groups();
   for (const auto n : trials_) {
-    even_ = even_ && n == trials_[0];
     looked_up_ = looked_up_ && n <= kLookup;
     rate_.push_back(n > 0 && spec.exact_scale ? spec.scale / n : 0);
   }
   for (const double tau : spec.thresholds) {
     for (const auto n : trials_) needs_.push_back(n > 0 ? need(tau, n) : 1);
-    const double slack = spec.exact_scale ? 0 : static_cast<double>(pool);
-    const double bound = (tau - 1e-12) * static_cast<double>(pool * spec.scale) - slack;
+    const double slack = spec.exact_scale ? 0 : static_cast<double>(pattern.present);
+    const double bound = (tau - 1e-12) * static_cast<double>(pattern.present * spec.scale) - slack;
     mixture_need_.push_back(static_cast<std::uint64_t>(std::max(0.0, std::ceil(bound))));
   }
   if (!looked_up_) return;
@@ -194,8 +194,7 @@ namespace {
 // The mixture of prompts with equal trials, which the accumulator leaves out: the re-deal cannot move it.
 void add_even_mixture(const ScoreSpec& spec, const PromptClasses& classes, TableScore& to) {
   for (const auto& c : classes.classes) {
-    const auto& trials = classes.pattern_of(c).trials;
-    if (!std::all_of(trials.begin(), trials.end(), [&](auto n) { return n == trials[0]; })) continue;
+    if (!classes.pattern_of(c).even || classes.pattern_of(c).total == 0) continue;
     for (std::size_t t = 0; t < spec.thresholds.size(); ++t) {
       const double rate = static_cast<double>(c.successes) / static_cast<double>(classes.pattern_of(c).total);
       if (rate >= spec.thresholds[t] - 1e-12) to.mixture[t] += static_cast<std::uint32_t>(c.prompts);
