@@ -29,11 +29,19 @@ const std::vector<Binding<Settings>>& settings_table();  // without the monitors
 const std::vector<Binding<Monitor>>& monitor_table();
 const std::vector<Binding<Monitor>>& defaults_table();  // what monitors may have in common
 
+// A binding with reading and showing of its own.
+template <typename Owner>
+Binding<Owner> custom(std::string path, std::string kind, std::string allowed, std::string help,
+                      decltype(Binding<Owner>::read) read = {}, decltype(Binding<Owner>::show) show = {}) {
+  return {std::move(path), std::move(kind), std::move(allowed), std::move(help),
+          false,           false,           std::move(read),    std::move(show)};
+}
+
 // A binding by form and place: `get` gives a pointer to the field of an owner, null where the
 // owner has no such field now.
 template <typename Owner, typename T, typename Get>
 Binding<Owner> bind(std::string path, Form<T> form, Get get, std::string help) {
-  Binding<Owner> binding{std::move(path), form.kind, form.allowed, std::move(help), false, false, {}, {}};
+  auto binding = custom<Owner>(std::move(path), form.kind, form.allowed, std::move(help));
   binding.read = [form, get](const Value& value, Owner& owner) {
     auto read = form.read(value);
     using Field = std::remove_reference_t<decltype(*get(owner))>;

@@ -86,16 +86,10 @@ void read_property(const std::string& name, const Value& value, KafkaSource& kaf
 }
 
 Binding<S> properties() {
-  Binding<S> binding{
-      "source.kafka.properties",
-      "map of text",
-      "",
-      "Passed to librdkafka untouched, by its own names (`security.protocol: SASL_SSL`). A name "
-      "ending in `_file` is read from that file: `sasl.password_file: /run/secrets/kafka`.",
-      false,
-      false,
-      {},
-      {}};
+  auto binding =
+      custom<S>("source.kafka.properties", "map of text", "",
+                "Passed to librdkafka untouched, by its own names (`security.protocol: SASL_SSL`). A name "
+                "ending in `_file` is read from that file: `sasl.password_file: /run/secrets/kafka`.");
   binding.read = [](const Value& value, S& s) {
     const auto entries = value.entries();
     if (!entries || !s.source.kafka) return;
@@ -140,14 +134,8 @@ Binding<S> state_path() {
 
 Binding<S> success_by_eval() {
   const auto score = number(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
-  Binding<S> binding{"events.success_at_by_eval",
-                     "map of numbers",
-                     "eval: number",
-                     "`events.success_at` for single evals, by name.",
-                     false,
-                     false,
-                     {},
-                     {}};
+  auto binding = custom<S>("events.success_at_by_eval", "map of numbers", "eval: number",
+                           "`events.success_at` for single evals, by name.");
   binding.read = [score](const Value& value, S& s) {
     const auto entries = value.entries();
     if (!entries) return;
@@ -165,15 +153,11 @@ Binding<S> success_by_eval() {
 }
 
 std::vector<Binding<S>> http_token() {
-  Binding<S> token{"http.token",
-                   "text",
-                   "printable ASCII without spaces",
-                   "Bearer token for the calls that change something. Where there is none, such calls are "
-                   "answered on a loopback address only.",
-                   false,
-                   true,
-                   {},
-                   {}};
+  auto token =
+      custom<S>("http.token", "text", "printable ASCII without spaces",
+                "Bearer token for the calls that change something. Where there is none, such calls are "
+                "answered on a loopback address only.");
+  token.secret = true;
   token.read = [](const Value& value, S& s) {
     const auto read = value.text();
     if (!read) return;
@@ -186,14 +170,8 @@ std::vector<Binding<S>> http_token() {
   token.show = [](const S& s) -> std::optional<std::string> {
     return s.http.token.empty() ? std::nullopt : std::optional(yaml_text(kHidden));
   };
-  Binding<S> file{"http.token_file",
-                  "path",
-                  "a file that holds the token",
-                  "The same token, read from a file.",
-                  false,
-                  false,
-                  {},
-                  {}};
+  auto file = custom<S>("http.token_file", "path", "a file that holds the token",
+                        "The same token, read from a file.");
   file.read = [](const Value& value, S& s) {
     const auto read = read_secret_file(value);
     if (!read) return;

@@ -18,15 +18,9 @@ Binding<M> setting(std::string path, Form<T> form, Get get, std::string help) {
 Binding<M> pool_policies() {
   constexpr std::size_t kMost = 65'536;
   const auto list = names("list of text", "auto (every policy seen) or a list of policies", not_empty, kMost);
-  Binding<M> binding{
-      "pool.policies",
-      "auto or list of text",
-      list.allowed,
-      "The policies compared. A prompt counts once every one of them has `min_trials` trials there.",
-      false,
-      false,
-      {},
-      {}};
+  auto binding = custom<M>(
+      "pool.policies", "auto or list of text", list.allowed,
+      "The policies compared. A prompt counts once every one of them has `min_trials` trials there.");
   binding.read = [list](const Value& value, M& m) {
     if (value.node.IsScalar()) {
       const auto word = value.text();
@@ -42,14 +36,8 @@ Binding<M> pool_policies() {
 }
 
 Binding<M> pool_groups() {
-  Binding<M> binding{"pool.groups",
-                     "map of text",
-                     "policy: group",
-                     "Lineage of policies: which ones are of one family.",
-                     false,
-                     false,
-                     {},
-                     {}};
+  auto binding = custom<M>("pool.groups", "map of text", "policy: group",
+                           "Lineage of policies: which ones are of one family.");
   const auto group = text("policy: group", not_empty);
   binding.read = [group](const Value& value, M& m) {
     const auto entries = value.entries();
@@ -69,14 +57,8 @@ Binding<M> pool_groups() {
 
 Binding<M> band() {
   const auto ends = rising(number(0, 1), 2);
-  Binding<M> binding{"band",
-                     "two numbers",
-                     "[low, high], 0 <= low < high <= 1",
-                     "Thresholds over which the area under the coverage curve is taken.",
-                     false,
-                     false,
-                     {},
-                     {}};
+  auto binding = custom<M>("band", "two numbers", "[low, high], 0 <= low < high <= 1",
+                           "Thresholds over which the area under the coverage curve is taken.");
   binding.read = [ends](const Value& value, M& m) {
     const auto read = ends.read(value);
     if (!read) return;
@@ -114,15 +96,9 @@ Binding<M> prior() {
                                        {"jeffreys", PriorKind::kJeffreys},
                                        {"moments", PriorKind::kMoments},
                                        {"likelihood", PriorKind::kLikelihood}});
-  Binding<M> binding{
-      "prior",
-      "word or {alpha, beta}",
-      word.allowed + " or {alpha: a, beta: b}",
-      "Prior of a cell's rate, for intervals: fixed, or fitted to the cells by moments or by likelihood.",
-      false,
-      false,
-      {},
-      {}};
+  auto binding = custom<M>(
+      "prior", "word or {alpha, beta}", word.allowed + " or {alpha: a, beta: b}",
+      "Prior of a cell's rate, for intervals: fixed, or fitted to the cells by moments or by likelihood.");
   binding.read = [word](const Value& value, M& m) {
     if (value.node.IsMap()) {
       if (const auto given = read_given_prior(value)) m.prior = *given;
@@ -165,19 +141,12 @@ void read_window(const Value& value, M& m) {
 }
 
 Binding<M> window() {
-  Binding<M> binding{"window",
-                     "map",
-                     "{all: true} or {last_draws: k}",
-                     "Which trials count: all, or of each cell the k with the highest draw index.",
-                     false,
-                     false,
-                     read_window,
-                     {}};
-  binding.show = [](const M& m) -> std::optional<std::string> {
-    if (m.window.last_draws == 0) return "{all: true}";
-    return fmt::format("{{last_draws: {}}}", m.window.last_draws);
-  };
-  return binding;
+  return custom<M>("window", "map", "{all: true} or {last_draws: k}",
+                   "Which trials count: all, or of each cell the k with the highest draw index.", read_window,
+                   [](const M& m) -> std::optional<std::string> {
+                     if (m.window.last_draws == 0) return "{all: true}";
+                     return fmt::format("{{last_draws: {}}}", m.window.last_draws);
+                   });
 }
 
 void add_question(std::vector<Binding<M>>& table) {
