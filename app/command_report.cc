@@ -9,6 +9,7 @@
 #include "app/reporting.h"
 #include "app/version.h"
 #include "base/executor.h"
+#include "base/log.h"
 #include "exporters/report_json.h"
 #include "exporters/report_markdown.h"
 #include "exporters/report_text.h"
@@ -76,6 +77,7 @@ void split_by_slice(state::Ledger& ledger) {
 Result<exporters::Report> build_report(const ReportOptions& options) {
   auto settings = settings_of(options);
   if (!settings) return settings.error();
+  log::set_level(log::Level::kWarn);
   const SystemClock clock;
   auto engine = Engine::make(std::move(*settings), clock);
   if (!engine) return engine.error();

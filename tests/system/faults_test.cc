@@ -1,0 +1,169 @@
+// What an operator can get wrong, and what the machine can: one clear line, the exit status, the state intact.
+#include <sys/mount.h>
+
+#include "tests/support/broker.h"
+#include "tests/support/monitor_process.h"
+#include "tests/support/temp_dir.h"
+
+namespace gapwatch {
+namespace {
+
+using testing::eventually;
+using testing::MonitorProcess;
+using testing::run_to_end;
+using testing::TempDir;
+using testing::write_file;
+
+const std::string kHttp = "http: {listen: 127.0.0.1:0}\n";
+
+// Runs `gapwatch run` to its end and expects one line with all of `parts`.
+void expect_refused(const TempDir& dir, const std::string& config, int status, const std::vector<std::string>& parts) {
+  write_file(dir.path() / "gapwatch.yaml", config);
+  const auto ran = run_to_end({GAPWATCH_BINARY, "run", "--config", (dir.path() / "gapwatch.yaml").string()}, dir.path());
+  EXPECT_EQ(ran.status, status) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  std::string said;
+  std::istringstream lines(ran.err);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("gapwatch: ")) said += line + "\n";
+  }
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << ran.err;
+  for (const auto& part : parts) EXPECT_NE(said.find(part), std::string::npos) << "no \"" << part << "\" in: " << ran.err;
+  EXPECT_EQ(ran.err.find("terminate called"), std::string::npos);
+}
+
+std::string file_config(const std::filesystem::path& dir, const std::string& state = "state") {
+  return "source: {files: [" + (dir / "events.jsonl").string() + "]}\nstate: {path: " + (dir / state).string() +
+         "}\n" + kHttp;
+}
+
+constexpr const char* kEvent = R"({"prompt":"p","policy":"a","draw":0,"correct":1})";
+
+TEST(Faults, AConfigThatIsNotThere) {
+  const TempDir dir;
+  const auto ran = run_to_end({GAPWATCH_BINARY, "run", "--config", (dir.path() / "none.yaml").string()}, dir.path());
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_NE(ran.err.find("none.yaml"), std::string::npos) << ran.err;
+}
+
+TEST(Faults, AConfigWithAnUnknownKeyNamesTheNearest) {
+  const TempDir dir;
+  expect_refused(dir, file_config(dir.path()) + "formatt: native\n", 2, {"gapwatch.yaml:4:1", "formatt", "format"});
+}
+
+TEST(Faults, WrongUsage) {
+  const TempDir dir;
+  EXPECT_EQ(run_to_end({GAPWATCH_BINARY}, dir.path()).status, 2);
+  EXPECT_EQ(run_to_end({GAPWATCH_BINARY, "report"}, dir.path()).status, 2);
+  EXPECT_EQ(run_to_end({GAPWATCH_BINARY, "no-such-command"}, dir.path()).status, 2);
+  EXPECT_EQ(run_to_end({GAPWATCH_BINARY, "help"}, dir.path()).status, 0);
+  EXPECT_EQ(run_to_end({GAPWATCH_BINARY, "help", "run"}, dir.path()).status, 0);
+  EXPECT_EQ(run_to_end({GAPWATCH_BINARY, "version"}, dir.path()).status, 0);
+}
+
+TEST(Faults, AnInputThatIsNotThere) {
+  const TempDir dir;
+  const auto ran = run_to_end({GAPWATCH_BINARY, "report", (dir.path() / "none.jsonl").string()}, dir.path());
+  EXPECT_NE(ran.status, 0);
+  EXPECT_NE(ran.err.find("none.jsonl"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST(Faults, AMissingTopic) {
+  const TempDir dir;
+  expect_refused(dir,
+                 "source: {kafka: {brokers: " + testing::broker().bootstrap() + ", topics: [never-made]}}\n" + kHttp, 1,
+                 {"never-made"});
+}
+
+TEST(Faults, AnUnreachableBroker) {
+  const TempDir dir;
+  expect_refused(dir, "source: {kafka: {brokers: \"127.0.0.1:1\", topics: [t]}}\n" + kHttp, 1, {"127.0.0.1:1"});
+}
+
+TEST(Faults, APortInUse) {
+  const TempDir dir, other;
+  write_file(dir.path() / "events.jsonl", kEvent);
+  MonitorProcess first(dir.path(), file_config(dir.path()));
+  const auto port = first.port();
+  ASSERT_TRUE(port) << first.process().err();
+  write_file(other.path() / "events.jsonl", kEvent);
+  auto config = file_config(other.path());
+  config.replace(config.find("127.0.0.1:0"), 11, "127.0.0.1:" + std::to_string(*port));
+  expect_refused(other, config, 1, {"127.0.0.1:" + std::to_string(*port), "in use"});
+}
+
+TEST(Faults, AStateFolderInUseOrDamagedOrNotOurs) {
+  const TempDir dir, second;
+  write_file(dir.path() / "events.jsonl", kEvent);
+  {
+    MonitorProcess first(dir.path(), file_config(dir.path()));
+    ASSERT_TRUE(first.port()) << first.process().err();
+    write_file(second.path() / "events.jsonl", kEvent);
+    auto config = file_config(second.path());
+    config.replace(config.find((second.path() / "state").string()), (second.path() / "state").string().size(),
+                   (dir.path() / "state").string());
+    expect_refused(second, config, 1, {"in use by another gapwatch"});
+    EXPECT_TRUE(first.caught_up(1));
+    EXPECT_EQ(first.process().kill(SIGTERM), 0);
+  }
+  const auto verify = [&] {
+    return run_to_end({GAPWATCH_BINARY, "state", "verify", (dir.path() / "state").string()}, dir.path());
+  };
+  EXPECT_EQ(verify().status, 0) << verify().err;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path() / "state")) {
+    if (entry.path().filename().string().starts_with("MANIFEST")) std::filesystem::resize_file(entry.path(), 7);
+  }
+  expect_refused(dir, file_config(dir.path()), 1, {"is damaged", "move it away"});
+  EXPECT_EQ(verify().status, 1);
+  write_file(dir.path() / "plain-file", "x");
+  expect_refused(dir, file_config(dir.path(), "plain-file"), 1, {"plain-file"});
+}
+
+// A file system with hardly any room, mounted for the test.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::filesystem::path& at) : at_(at) {
+    std::filesystem::create_directories(at);
+    mounted_ = mount("tmpfs", at.c_str(), "tmpfs", 0, "size=16m") == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) umount2(at_.c_str(), MNT_DETACH);
+  }
+  bool mounted() const { return mounted_; }
+
+ private:
+  std::filesystem::path at_;
+  bool mounted_ = false;
+};
+
+TEST(Faults, AFullDiskPausesReadingAndRoomLetsItGoOn) {
+  const TempDir dir;
+  SmallDisk disk(dir.path() / "disk");
+  ASSERT_TRUE(disk.mounted()) << "this test mounts a tmpfs and needs to be root";
+  const auto ballast = dir.path() / "disk" / "ballast";
+  const auto simulated = run_to_end({GAPWATCH_BINARY, "simulate", "identical", "--prompts", "2000", "--draws", "100",
+                                     "--traffic", "random", "--to", (dir.path() / "events.jsonl").string()},
+                                    dir.path());
+  ASSERT_EQ(simulated.status, 0) << simulated.err;
+  auto config = file_config(dir.path(), "disk/state");
+  config += "monitors: [{name: m, eval: simulated, evaluate_every: 1h}]\n";
+  const auto checkpoint = config.find("state: {path: ");
+  config.insert(checkpoint + 8, "checkpoint_every: 50ms, ");
+  // Room for a database, not for the counts.
+  write_file(ballast, std::string(13 << 20, 'x'));
+  MonitorProcess monitor(dir.path(), config);
+  ASSERT_TRUE(eventually([&] {
+    return monitor.get("/readyz").find("no room on the disk") != std::string::npos || !monitor.process().running();
+  })) << monitor.process().err();
+  ASSERT_TRUE(monitor.process().running()) << monitor.process().err();
+  std::filesystem::remove(ballast);
+  ASSERT_TRUE(monitor.caught_up(2000 * 5 * 100)) << monitor.process().err();
+  ASSERT_TRUE(eventually([&] { return monitor.get("/readyz").find("no room") == std::string::npos; }));
+  EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
+  const auto inspected = run_to_end({GAPWATCH_BINARY, "state", "inspect", (dir.path() / "disk/state").string()}, dir.path());
+  EXPECT_NE(inspected.out.find("2000 prompts, 10000 cells, 1000000 trials"), std::string::npos) << inspected.out << inspected.err;
+}
+
+}  // namespace
+}  // namespace gapwatch
