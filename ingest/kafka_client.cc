@@ -148,11 +148,12 @@ class Link {
   std::string reason_;
 };
 
-// Failed connections come through the error callback, too: here they are for the debug log.
+// Failed connections come through the error callback, too, and a producer id is asked for until a
+// broker has one: here these are for the debug log.
 void on_log(const rd_kafka_t*, int level, const char* facility, const char* text) {
   const std::string_view kind(facility);
   const auto line = fmt::format("kafka: {}: {}", facility, log::printable(text, 500));
-  if (level >= LOG_NOTICE || kind == "FAIL" || kind == "ERROR") {
+  if (level >= LOG_NOTICE || kind == "FAIL" || kind == "ERROR" || kind == "GETPID") {
     log::debug(line);
   } else {
     log::warn(line);
