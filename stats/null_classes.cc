@@ -90,6 +90,17 @@ std::uint64_t PromptClasses::informative() const {
   return count;
 }
 
+TrialPattern make_pattern(std::vector<std::uint32_t> trials) {
+  TrialPattern out{std::move(trials), 0, 0, true};
+  const auto first = std::find_if(out.trials.begin(), out.trials.end(), [](auto n) { return n > 0; });
+  for (const auto n : out.trials) {
+    out.total += n;
+    out.present += n > 0 ? 1 : 0;
+    out.even = out.even && (n == 0 || n == *first);
+  }
+  return out;
+}
+
 PromptClasses classify_prompts(const CountTable& table) {
   PromptClasses out;
   out.pool_size = table.pool_size();
@@ -103,9 +114,7 @@ PromptClasses classify_prompts(const CountTable& table) {
   std::vector<std::size_t> new_pattern(patterns.size());
   for (std::size_t k = 0; k < patterns.size(); ++k) {
     new_pattern[patterns[k]] = k;
-    auto& trials = groups.patterns_[patterns[k]];
-    const auto total = std::accumulate(trials.begin(), trials.end(), std::uint64_t{0});
-    out.patterns.push_back({std::move(trials), total});
+    out.patterns.push_back(make_pattern(std::move(groups.patterns_[patterns[k]])));
   }
   for (auto& c : groups.classes_) c.pattern = new_pattern[c.pattern];
   const auto order = sorted_indices(groups.classes_.size(), [&](auto a, auto b) {

@@ -19,7 +19,11 @@ namespace gapwatch::stats {
 struct TrialPattern {
   std::vector<std::uint32_t> trials;  // by policy
   std::uint64_t total = 0;            // their sum
+  std::size_t present = 0;            // policies with trials
+  bool even = true;                   // these have the same number of trials: the mixture is the pooled rate
 };
+
+TrialPattern make_pattern(std::vector<std::uint32_t> trials);
 
 struct PromptClass {
   std::size_t pattern = 0;       // index into patterns

@@ -50,7 +50,7 @@ class PatternScores {
  public:
   PatternScores(const ScoreSpec& spec, const TrialPattern& pattern, bool look_up = true);
 
-  bool even() const { return even_; }  // equal trials: the mixture depends on the prompt's total only
+  bool even() const { return even_; }  // equal trials where any: the mixture depends on the prompt's total only
   std::uint32_t need_of(std::size_t threshold, std::size_t policy) const {
     return needs_[threshold * spec_->pool_size + policy];
   }

@@ -117,9 +117,7 @@ class Comparison {
   }
 
   bool all_even() const {
-    return std::all_of(classes_.patterns.begin(), classes_.patterns.end(), [](const TrialPattern& p) {
-      return std::all_of(p.trials.begin(), p.trials.end(), [&](auto n) { return n == p.trials[0]; });
-    });
+    return std::all_of(classes_.patterns.begin(), classes_.patterns.end(), [](const auto& p) { return p.even; });
   }
 
   std::uint32_t affordable(double draws, std::uint32_t fewest) const {
