@@ -25,7 +25,7 @@ namespace gapwatch::stats {
 inline constexpr std::size_t kMostBootstrapCells = 60'000;
 
 struct NestedBootstrap {
-  BetaPrior prior;
+  BetaPrior prior{};
   std::uint32_t replicates = 400;
   double level = 0.95;
   std::uint64_t seed = 1;

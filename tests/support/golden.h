@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +34,10 @@ class Golden {
 };
 
 inline std::string golden_path(const std::string& name) {
-  return std::string(GAPWATCH_SOURCE_DIR) + "/tests/golden/" + name + ".json";
+  std::string path = GAPWATCH_SOURCE_DIR "/tests/golden/";
+  path += name;
+  path += ".json";
+  return path;
 }
 
 inline double number(simdjson::dom::element value) { return value.get_double().value(); }
@@ -75,6 +80,19 @@ inline std::vector<std::vector<std::string>> draws_of(const Golden& golden) {
   }
   return draws;
 }
+
+// input.groups: the lineage of each policy.
+inline std::map<std::string, std::string> groups_of(const Golden& golden, const stats::CountTable& table) {
+  std::map<std::string, std::string> groups;
+  std::size_t m = 0;
+  for (const auto group : golden.input("groups").get_array()) groups[table.policies[m++]] = group.get_string().value();
+  return groups;
+}
+
+// Files of whole tables, and those of them that have draws.
+inline constexpr const char* kTableFiles[] = {"hand_6x3x4", "quickstart_240x5x16", "uneven_missing_80x5",
+                                              "draws_60x11x30"};
+inline constexpr const char* kDrawFiles[] = {"quickstart_240x5x16", "draws_60x11x30"};
 
 // The tolerance of deterministic golden values.
 inline constexpr double kExact = 1e-9;

@@ -1,6 +1,7 @@
 // Seeded random count tables for tests.
 #pragma once
 
+#include <cstdio>
 #include <random>
 #include <string>
 
@@ -11,8 +12,9 @@ namespace gapwatch::testing {
 inline std::vector<std::string> policy_names(std::size_t count) {
   std::vector<std::string> names;
   for (std::size_t m = 0; m < count; ++m) {
-    const auto digits = std::to_string(m);
-    names.push_back("policy-" + std::string(digits.size() < 4 ? 4 - digits.size() : 0, '0') + digits);
+    char name[32];
+    std::snprintf(name, sizeof name, "policy-%04zu", m);
+    names.emplace_back(name);
   }
   return names;
 }
