@@ -59,20 +59,32 @@ rocksdb::Options rocks_options(const RocksOptions& options) {
   return rocks;
 }
 
+Result<std::unique_ptr<rocksdb::DB>> open_database(const RocksOptions& options) {
+  const auto rocks = rocks_options(options);
+  rocksdb::DB* db = nullptr;
+  const auto status = options.read_only ? rocksdb::DB::OpenForReadOnly(rocks, options.path, &db)
+                                        : rocksdb::DB::Open(rocks, options.path, &db);
+  if (!status.ok()) return explain(options.path, status);
+  return std::unique_ptr<rocksdb::DB>(db);
+}
+
 class RocksStore final : public Store {
  public:
-  RocksStore(std::string path, std::unique_ptr<rocksdb::DB> db) : path_(std::move(path)), db_(std::move(db)) {}
+  RocksStore(RocksOptions options, std::unique_ptr<rocksdb::DB> db)
+      : options_(std::move(options)), db_(std::move(db)) {}
 
   Result<std::optional<std::string>> get(std::string_view key) override {
+    if (auto status = ensure_open(); !status) return status.error();
     std::string value;
     const auto status = db_->Get(rocksdb::ReadOptions(), slice(key), &value);
     if (status.IsNotFound()) return std::optional<std::string>();
-    if (!status.ok()) return explain(path_, status);
+    if (!status.ok()) return explain(options_.path, status);
     return std::optional<std::string>(std::move(value));
   }
 
   Status scan(std::string_view prefix,
               const std::function<Status(std::string_view, std::string_view)>& visit) override {
+    if (auto status = ensure_open(); !status) return status;
     rocksdb::ReadOptions reading;
     reading.fill_cache = false;
     const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(reading));
@@ -80,34 +92,31 @@ class RocksStore final : public Store {
       const auto key = it->key(), value = it->value();
       if (auto status = visit({key.data(), key.size()}, {value.data(), value.size()}); !status) return status;
     }
-    if (!it->status().ok()) return explain(path_, it->status());
+    if (!it->status().ok()) return explain(options_.path, it->status());
     return {};
   }
 
   Status write(const WriteBatch& batch) override {
-    // After a failed write RocksDB refuses every later one until it is told to go on.
-    if (failed_) {
-      if (const auto status = db_->Resume(); !status.ok()) return explain(path_, status);
-      failed_ = false;
-    }
     rocksdb::WriteBatch rocks;
     for (const auto& [key, value] : batch.entries) {
       const auto status = value ? rocks.Put(slice(key), slice(*value)) : rocks.Delete(slice(key));
-      if (!status.ok()) return explain(path_, status);
+      if (!status.ok()) return explain(options_.path, status);
     }
+    if (auto status = ensure_room(rocks.GetDataSize()); !status) return status;
+    if (auto status = ensure_open(); !status) return status;
     rocksdb::WriteOptions writing;
     writing.sync = true;
-    if (const auto status = db_->Write(writing, &rocks); !status.ok()) {
-      failed_ = true;
-      return explain(path_, status);
-    }
-    return {};
+    const auto status = db_->Write(writing, &rocks);
+    if (status.ok()) return {};
+    // A database that failed to write takes nothing more; opened anew it holds what was durable before.
+    db_.reset();
+    return explain(options_.path, status);
   }
 
   std::uint64_t size_bytes() const override {
     std::uint64_t bytes = 0;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(path_, error)) {
+    for (const auto& entry : fs::directory_iterator(options_.path, error)) {
       const auto size = entry.file_size(error);
       if (!error) bytes += size;
     }
@@ -115,9 +124,24 @@ class RocksStore final : public Store {
   }
 
  private:
-  std::string path_;
-  std::unique_ptr<rocksdb::DB> db_;
-  bool failed_ = false;
+  Status ensure_open() {
+    if (db_) return {};
+    auto opened = open_database(options_);
+    if (!opened) return opened.error();
+    db_ = std::move(*opened);
+    return {};
+  }
+
+  // Twice the batch: once for the log, once for the table it becomes.
+  Status ensure_room(std::uint64_t batch_bytes) const {
+    std::error_code error;
+    const auto space = fs::space(options_.path, error);
+    if (error || space.available >= options_.keep_free_bytes + 2 * batch_bytes || options_.keep_free_bytes == 0) return {};
+    return explain(options_.path, rocksdb::Status::NoSpace());
+  }
+
+  const RocksOptions options_;
+  std::unique_ptr<rocksdb::DB> db_;  // null after a failed write, until the next call
 };
 
 }  // namespace
@@ -134,16 +158,9 @@ Result<std::unique_ptr<Store>> open_rocks_store(const RocksOptions& options) {
                     "; make it, or name another in state.path");
     }
   }
-  const auto rocks = rocks_options(options);
-  rocksdb::DB* db = nullptr;
-  const auto status = options.read_only ? rocksdb::DB::OpenForReadOnly(rocks, options.path, &db)
-                                        : rocksdb::DB::Open(rocks, options.path, &db);
-  if (!status.ok()) {
-    auto said = explain(options.path, status);
-    said.action = Action::kRefuse;
-    return said;
-  }
-  return std::unique_ptr<Store>(std::make_unique<RocksStore>(options.path, std::unique_ptr<rocksdb::DB>(db)));
+  auto db = open_database(options);
+  if (!db) return refuse(db.error().message);
+  return std::unique_ptr<Store>(std::make_unique<RocksStore>(options, std::move(*db)));
 }
 
 }  // namespace gapwatch::state

@@ -44,6 +44,8 @@ struct RocksOptions {
   std::uint64_t write_buffer_bytes = 32 << 20;
   std::uint64_t block_cache_bytes = 32 << 20;
   bool read_only = false;  // for inspection; does not take the lock
+  // A write that would leave less than this free on the disk is not begun (kRetry).
+  std::uint64_t keep_free_bytes = 4 << 20;
 };
 
 // Opens or creates the folder. Refuses a folder that is locked, damaged, not ours or not writable, saying which.

@@ -1,11 +1,9 @@
 #include "state/ledger.h"
 
-#include <filesystem>
 #include <random>
 #include <set>
 
 #include "tests/support/events.h"
-#include "tests/support/temp_dir.h"
 
 namespace gapwatch::state {
 namespace {
@@ -308,46 +306,6 @@ TEST(Ledger, DamageIsFoundAndNamed) {
       EXPECT_NE(taken.error().message.find("t/0"), std::string::npos) << taken.error().message;
     }
   }
-}
-
-TEST(RocksStore, KeepsWhatWasWrittenAndLocksItsFolder) {
-  const testing::TempDir dir;
-  RocksOptions options;
-  options.path = dir.path() / "state";
-  {
-    auto store = open_rocks_store(options);
-    ASSERT_TRUE(store) << store.error().message;
-    WriteBatch batch;
-    batch.put("a", "1");
-    batch.put("b", std::string(3000, 'x'));
-    ASSERT_TRUE((*store)->write(batch));
-    WriteBatch erasing;
-    erasing.erase("a");
-    ASSERT_TRUE((*store)->write(erasing));
-    const auto second = open_rocks_store(options);
-    ASSERT_FALSE(second);
-    EXPECT_NE(second.error().message.find("in use by another gapwatch"), std::string::npos) << second.error().message;
-  }
-  options.read_only = true;
-  auto store = open_rocks_store(options);
-  ASSERT_TRUE(store) << store.error().message;
-  EXPECT_EQ(**(*store)->get("b"), std::string(3000, 'x'));
-  EXPECT_EQ(*(*store)->get("a"), std::nullopt);
-  options.path = dir.path() / "nothing";
-  EXPECT_FALSE(open_rocks_store(options));
-}
-
-TEST(RocksStore, DamageIsSaid) {
-  const testing::TempDir dir;
-  RocksOptions options;
-  options.path = dir.path() / "state";
-  ASSERT_TRUE(open_rocks_store(options));
-  for (const auto& entry : std::filesystem::directory_iterator(options.path)) {
-    if (entry.path().filename().string().starts_with("MANIFEST")) std::filesystem::resize_file(entry.path(), 5);
-  }
-  const auto store = open_rocks_store(options);
-  ASSERT_FALSE(store);
-  EXPECT_NE(store.error().message.find("is damaged"), std::string::npos) << store.error().message;
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // What an operator can get wrong, and what the machine can: one clear line, the exit status, the state intact.
-#include <sys/mount.h>
-
 #include "tests/support/broker.h"
 #include "tests/support/monitor_process.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/temp_dir.h"
 
 namespace gapwatch {
@@ -120,26 +119,9 @@ TEST(Faults, AStateFolderInUseOrDamagedOrNotOurs) {
   expect_refused(dir, file_config(dir.path(), "plain-file"), 1, {"plain-file"});
 }
 
-// A file system with hardly any room, mounted for the test.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::filesystem::path& at) : at_(at) {
-    std::filesystem::create_directories(at);
-    mounted_ = mount("tmpfs", at.c_str(), "tmpfs", 0, "size=16m") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) umount2(at_.c_str(), MNT_DETACH);
-  }
-  bool mounted() const { return mounted_; }
-
- private:
-  std::filesystem::path at_;
-  bool mounted_ = false;
-};
-
 TEST(Faults, AFullDiskPausesReadingAndRoomLetsItGoOn) {
   const TempDir dir;
-  SmallDisk disk(dir.path() / "disk");
+  const testing::SmallDisk disk(dir.path() / "disk", "24m");
   ASSERT_TRUE(disk.mounted()) << "this test mounts a tmpfs and needs to be root";
   const auto ballast = dir.path() / "disk" / "ballast";
   const auto simulated = run_to_end({GAPWATCH_BINARY, "simulate", "identical", "--prompts", "2000", "--draws", "100",
@@ -151,7 +133,7 @@ TEST(Faults, AFullDiskPausesReadingAndRoomLetsItGoOn) {
   const auto checkpoint = config.find("state: {path: ");
   config.insert(checkpoint + 8, "checkpoint_every: 50ms, ");
   // Room for a database, not for the counts.
-  write_file(ballast, std::string(13 << 20, 'x'));
+  write_file(ballast, std::string(20 << 20, 'x'));
   MonitorProcess monitor(dir.path(), config);
   ASSERT_TRUE(eventually([&] {
     return monitor.get("/readyz").find("no room on the disk") != std::string::npos || !monitor.process().running();
