@@ -17,7 +17,8 @@ PhiloxCounter philox4x32(PhiloxCounter counter, PhiloxKey key) {
 
 void CounterRandom::refill() {
   const PhiloxCounter out = philox4x32(counter_, key_);
-  block_ = {(static_cast<std::uint64_t>(out[1]) << 32) | out[0], (static_cast<std::uint64_t>(out[3]) << 32) | out[2]};
+  block_ = {(static_cast<std::uint64_t>(out[1]) << 32) | out[0],
+            (static_cast<std::uint64_t>(out[3]) << 32) | out[2]};
   left_ = 2;
   ++counter_[0];
 }

@@ -128,7 +128,8 @@ double log_gamma_draw(Generator& random, double shape) {
     const double x = normal(random), v = 1 + c * x;
     if (v <= 0) continue;
     const double cube = v * v * v;
-    if (std::log(uniform_open(random)) < 0.5 * x * x + d - d * cube + d * std::log(cube)) return std::log(d * cube);
+    if (std::log(uniform_open(random)) < 0.5 * x * x + d - d * cube + d * std::log(cube))
+      return std::log(d * cube);
   }
 }
 

@@ -1,17 +1,15 @@
 // Both null laws in the normal approximation, with exact moments: for tables too large to sample.
 //
-// A statistic that is a minimum over policies of prompt sums, min_m sum_i X_im, is approximated by the minimum
-// of a normal vector with the exact mean and covariance of the sums:
+// A statistic that is a minimum over policies of prompt sums, min_m sum_i X_im, is approximated by the
+// minimum of a normal vector with the exact mean and covariance of the sums:
 //   L             X_m = 1{some policy covers, m does not}
 //   Pass@1 gap    X_m = max_l p_l - p_m
 // Under the re-deal, prompts are independent. Under the margin law they are independent given the tilt b
 // fitted to the policy totals, and the vector is then conditioned on those totals. D is a sum of indicators,
 // conditioned likewise.
 //
-// Moments of one prompt come from generating functions: F_m(z) = sum_c C(n_m, c) w_m^c z^c, the coefficient of
-// z^S in products in which one or two F are replaced. Prompts with the same trials and total share them.
-//
-// Threads: pure. Cost: feasible() bounds it; 0.1 ms to 10 ms a pattern. Source: sequential.md F and G.
+// Threads: pure. Cost: moments_feasible() bounds it; 0.1 ms to 10 ms a pattern. Source: sequential.md F and
+// G.
 #pragma once
 
 #include <cstdint>
@@ -21,36 +19,9 @@
 
 #include "base/executor.h"
 #include "stats/null_classes.h"
+#include "stats/null_moments.h"
 
 namespace gapwatch::stats {
-
-// Symmetric M x M and general M x M matrices, row by row.
-using Matrix = std::vector<double>;
-
-// Moments of one prompt, or their sums over prompts. E is expectation, X as above, c the counts.
-struct VectorMoments {
-  std::vector<double> mean;  // E X_m
-  Matrix covariance;         // Cov(X_m, X_l)
-  Matrix with_counts;        // Cov(X_m, c_l)
-};
-
-struct PromptMoments {
-  std::vector<double> count_mean;   // E c_m
-  Matrix count_covariance;          // Cov(c_m, c_l)
-  std::vector<VectorMoments> gap;   // by threshold
-  std::vector<double> oracle;       // P(some policy covers), by threshold
-  // D = 1{some policy covers} - 1{all cover}, by threshold.
-  std::vector<double> disagreement, disagreement_variance;
-  std::vector<std::vector<double>> disagreement_with_counts;  // Cov(D, c_l)
-  VectorMoments pass_at_1;
-};
-
-enum class MomentSet { kCountsOnly, kAll };
-
-// By total: out[k] for successes[k]. `log_weights` by policy, empty for the re-deal.
-std::vector<PromptMoments> prompt_moments(const TrialPattern& pattern, std::span<const std::uint64_t> successes,
-                                          std::span<const double> thresholds, std::span<const double> log_weights,
-                                          MomentSet set);
 
 // Multiplications that prompt_moments needs for these classes, all patterns together.
 double moments_cost(const PromptClasses& classes, std::size_t thresholds);
@@ -58,10 +29,12 @@ bool moments_feasible(const PromptClasses& classes, std::size_t thresholds);
 
 // Moments of every class (empty for degenerate ones), in class order.
 std::vector<PromptMoments> class_moments(const PromptClasses& classes, std::span<const double> thresholds,
-                                         std::span<const double> log_weights, MomentSet set, Executor& executor);
+                                         std::span<const double> log_weights, MomentSet set,
+                                         Executor& executor);
 
-// The tilt of the margin law: log weights b with E_b[policy totals over informative prompts] = totals. A policy
-// that has none or all of what it can have gets +-kBoundary. Absent where Newton's method does not get there.
+// The tilt of the margin law: log weights b with E_b[policy totals over informative prompts] = totals. A
+// policy that has none or all of what it can have gets +-kBoundary. Absent where Newton's method does not get
+// there.
 struct MarginTilt {
   std::vector<double> log_weights;
   int steps = 0;

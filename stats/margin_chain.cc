@@ -61,8 +61,15 @@ class Chain {
  public:
   Chain(const Rows& rows, const PromptClasses& classes, const ScoreSpec& spec,
         const std::vector<PatternScores>& scores, const TableScore& constant, bool long_cycles)
-      : rows_(rows), classes_(classes), spec_(spec), scores_(scores), constant_(constant),
-        long_cycles_(long_cycles), counts_(rows.counts), sums_(spec, 1), row_counts_(rows.pool) {
+      : rows_(rows),
+        classes_(classes),
+        spec_(spec),
+        scores_(scores),
+        constant_(constant),
+        long_cycles_(long_cycles),
+        counts_(rows.counts),
+        sums_(spec, 1),
+        row_counts_(rows.pool) {
     for (std::size_t m = 0; m < rows.pool; ++m) {
       if (std::any_of(rows.trials[m].begin(), rows.trials[m].end(), [](auto n) { return n > 0; })) {
         columns_.push_back(m);
@@ -73,7 +80,8 @@ class Chain {
   std::uint64_t moves_a_round() const { return columns_.size() / 2 * (rows_.count / 2); }
 
   void round(FastRandom& random) {
-    for (std::size_t k = columns_.size(); k > 1; --k) std::swap(columns_[k - 1], columns_[bounded(random, k)]);
+    for (std::size_t k = columns_.size(); k > 1; --k)
+      std::swap(columns_[k - 1], columns_[bounded(random, k)]);
     for (std::size_t k = 0; k + 1 < columns_.size(); k += 2) {
       update_columns(random, std::min(columns_[k], columns_[k + 1]), std::max(columns_[k], columns_[k + 1]));
     }
@@ -147,9 +155,11 @@ class Chain {
     std::size_t length = 3;
     while (length < most && (random() & 1) != 0) ++length;
     if (length > most || !choose_cycle(random, length)) return;
-    std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+    std::int64_t low = std::numeric_limits<std::int64_t>::min(),
+                 high = std::numeric_limits<std::int64_t>::max();
     for (const auto& [i, up, down] : cycle_) {
-      const std::int64_t c = counts_[up][i], n = rows_.trials[up][i], d = counts_[down][i], o = rows_.trials[down][i];
+      const std::int64_t c = counts_[up][i], n = rows_.trials[up][i], d = counts_[down][i],
+                         o = rows_.trials[down][i];
       if (n == 0 || o == 0) return;
       low = std::max({low, -c, d - o});
       high = std::min({high, n - c, d});
@@ -157,7 +167,8 @@ class Chain {
     const auto ratio = [&](std::int64_t step) {
       double product = 1;
       for (const auto& [i, up, down] : cycle_) {
-        const double c = static_cast<double>(counts_[up][i] + step), d = static_cast<double>(counts_[down][i] - step);
+        const double c = static_cast<double>(counts_[up][i] + step),
+                     d = static_cast<double>(counts_[down][i] - step);
         product *= (rows_.trials[up][i] - c) / (c + 1) * d / (rows_.trials[down][i] - d + 1);
       }
       return product;
@@ -176,8 +187,9 @@ class Chain {
     }
     cycle_.clear();
     for (std::size_t k = 0; k < length; ++k) {
-      const std::size_t row = (random() & 1) != 0 ? rows_.with_missing[bounded(random, rows_.with_missing.size())]
-                                                  : bounded(random, rows_.count);
+      const std::size_t row = (random() & 1) != 0
+                                  ? rows_.with_missing[bounded(random, rows_.with_missing.size())]
+                                  : bounded(random, rows_.count);
       for (const auto& step : cycle_) {
         if (step.row == row) return false;
       }
@@ -263,21 +275,23 @@ std::uint64_t spacing_of(const NullSamples& pilot) {
 }
 
 // Samples, spacing and burn-in that stay within the moves allowed.
-void plan(const Chain& pilot, const NullSamples& trace, const MarginChainOptions& options, MarginChainResult& out,
-          std::uint32_t& samples) {
+void plan(const Chain& pilot, const NullSamples& trace, const MarginChainOptions& options,
+          MarginChainResult& out, std::uint32_t& samples) {
   out.rounds_per_sample = spacing_of(trace);
   const std::uint64_t rounds = options.max_moves / std::max<std::uint64_t>(1, pilot.moves_a_round());
   out.rounds_per_sample = std::clamp<std::uint64_t>(rounds / (2 * samples), 1, out.rounds_per_sample);
   constexpr std::uint32_t kFewest = 100;
-  if (rounds < samples) samples = std::min(samples, std::max<std::uint32_t>(kFewest, static_cast<std::uint32_t>(rounds)));
+  if (rounds < samples)
+    samples = std::min(samples, std::max<std::uint32_t>(kFewest, static_cast<std::uint32_t>(rounds)));
   out.burn_in_rounds = std::max<std::uint64_t>(16, 10 * out.rounds_per_sample);
   if (rounds < 2 * samples) out.burn_in_rounds = 16;
 }
 
 void measure(MarginChainResult& out, std::size_t samples) {
   for (std::size_t t = 0; t < out.samples.gap.size(); ++t) {
-    out.autocorrelation_time = std::max({out.autocorrelation_time, autocorrelation_time(out.samples.gap[t], out.chains),
-                                         autocorrelation_time(out.samples.disagreement[t], out.chains)});
+    out.autocorrelation_time =
+        std::max({out.autocorrelation_time, autocorrelation_time(out.samples.gap[t], out.chains),
+                  autocorrelation_time(out.samples.disagreement[t], out.chains)});
   }
   out.effective_samples = static_cast<double>(samples) / out.autocorrelation_time;
 }
@@ -296,7 +310,8 @@ bool needs_long_cycles(const CountTable& table, const PromptClasses& classes) {
     for (std::size_t m = 0; m < classes.pool_size; ++m) {
       if (classes.patterns[p].trials[m] == 0) policies.push_back(m);
     }
-    if (!policies.empty()) missing.insert(missing.end(), std::min<std::uint64_t>(prompts[p], kEnough), policies);
+    if (!policies.empty())
+      missing.insert(missing.end(), std::min<std::uint64_t>(prompts[p], kEnough), policies);
   }
   std::vector<std::ptrdiff_t> prompt_of(classes.pool_size, -1);
   std::vector<char> seen;

@@ -39,11 +39,11 @@ struct MarginChainOptions {
 struct MarginChainResult {
   NullSamples samples;
   std::uint32_t chains = 0;
-  std::uint64_t burn_in_rounds = 0;    // of each chain
+  std::uint64_t burn_in_rounds = 0;  // of each chain
   std::uint64_t rounds_per_sample = 1;
-  double sweeps_per_sample = 0;        // a sweep is N * M moves
-  double autocorrelation_time = 1;     // of L or D, in samples, the largest over thresholds
-  double effective_samples = 0;        // samples / autocorrelation_time
+  double sweeps_per_sample = 0;     // a sweep is N * M moves
+  double autocorrelation_time = 1;  // of L or D, in samples, the largest over thresholds
+  double effective_samples = 0;     // samples / autocorrelation_time
   bool long_cycles = false;
 };
 

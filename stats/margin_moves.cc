@@ -26,8 +26,8 @@ double ratio_at(const Margins2x2& m, std::int64_t x) {
 
 std::uint32_t HeatBath::draw(FastRandom& random, const Margins2x2& m, std::uint32_t start) {
   const Support s = support_of(m);
-  return static_cast<std::uint32_t>(
-      draw_log_concave(random, s.low, s.high, start, scratch_, [&](std::int64_t x) { return ratio_at(m, x); }));
+  return static_cast<std::uint32_t>(draw_log_concave(random, s.low, s.high, start, scratch_,
+                                                     [&](std::int64_t x) { return ratio_at(m, x); }));
 }
 
 std::size_t HeatBath::make_space(std::uint32_t trials_a, std::uint32_t trials_b) {

@@ -67,8 +67,8 @@ class HeatBath {
   std::uint32_t draw_cached(std::size_t space, std::uint32_t number, std::uint32_t row_i, std::uint32_t row_j,
                             std::uint32_t column_a) {
     Space& s = spaces_[space];
-    // Exchanging the rows maps x to column_a - x; exchanging columns of the same trials maps it to row - x. So
-    // a quarter of the tables serves all. Masks, not branches: all ones, or none.
+    // Exchanging the rows maps x to column_a - x; exchanging columns of the same trials maps it to row - x.
+    // So a quarter of the tables serves all. Masks, not branches: all ones, or none.
     const std::uint32_t rows = mask(row_i > row_j), flip = (row_i ^ row_j) & rows;
     const std::uint32_t low = row_i ^ flip, high = row_j ^ flip, column_b = row_i + row_j - column_a;
     const std::uint32_t columns = mask(column_a > column_b) & s.even;
@@ -95,7 +95,8 @@ class HeatBath {
   std::uint32_t pick(std::uint32_t slot, std::uint32_t number) const {
     const std::uint64_t shifted = static_cast<std::uint64_t>(number) << (slot & 15);
     const std::size_t at = (slot >> 4) + (shifted >> 32);
-    const std::uint32_t entry = packed_[at], fraction = static_cast<std::uint32_t>(shifted), top = fraction >> 16;
+    const std::uint32_t entry = packed_[at], fraction = static_cast<std::uint32_t>(shifted),
+                        top = fraction >> 16;
     std::uint32_t other = mask(top >= entry >> 16);
     if (top == entry >> 16) other = mask((fraction & 0xFFFF) >= low_bits_[at]);
     const std::uint32_t own = (entry >> 8) & 0xFF;

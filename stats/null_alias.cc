@@ -5,7 +5,8 @@
 
 namespace gapwatch::stats {
 
-void build_alias_row(std::span<const double> weights, std::uint32_t first, AliasEntry* row, std::uint32_t bits) {
+void build_alias_row(std::span<const double> weights, std::uint32_t first, AliasEntry* row,
+                     std::uint32_t bits) {
   const std::size_t slots = std::size_t{1} << bits;
   thread_local std::vector<double> share;
   thread_local std::vector<std::uint32_t> small, large;
@@ -15,7 +16,8 @@ void build_alias_row(std::span<const double> weights, std::uint32_t first, Alias
   double sum = 0;
   for (const double w : weights) sum += w;
   for (std::size_t k = 0; k < weights.size(); ++k) share[k] = weights[k] / sum * static_cast<double>(slots);
-  for (std::size_t k = 0; k < slots; ++k) (share[k] < 1 ? small : large).push_back(static_cast<std::uint32_t>(k));
+  for (std::size_t k = 0; k < slots; ++k)
+    (share[k] < 1 ? small : large).push_back(static_cast<std::uint32_t>(k));
   const auto outcome = [&](std::size_t k) {
     return static_cast<std::uint16_t>(first + std::min(k, weights.size() - 1));
   };
@@ -30,8 +32,10 @@ void build_alias_row(std::span<const double> weights, std::uint32_t first, Alias
     }
   }
   for (const auto k : large) row[k] = {0, outcome(k), outcome(k)};
-  // What rounding left over: slots that are full but for the last bits, or empty ones nothing was left to fill.
-  const auto likeliest = static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) - weights.begin());
+  // What rounding left over: slots that are full but for the last bits, or empty ones nothing was left to
+  // fill.
+  const auto likeliest =
+      static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) - weights.begin());
   for (const auto k : small) {
     const auto own = k < weights.size() && weights[k] > 0 ? k : likeliest;
     row[k] = {0, outcome(own), outcome(own)};

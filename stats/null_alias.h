@@ -23,13 +23,15 @@ inline std::uint32_t alias_bits(std::uint64_t outcomes) {
 }
 
 // Fills row[0 .. 2^bits): outcome first + k has weight weights[k] >= 0; not all zero, at most 2^bits of them.
-void build_alias_row(std::span<const double> weights, std::uint32_t first, AliasEntry* row, std::uint32_t bits);
+void build_alias_row(std::span<const double> weights, std::uint32_t first, AliasEntry* row,
+                     std::uint32_t bits);
 
 // `number` is uniform on 32 bits.
 inline std::uint32_t alias_pick(const AliasEntry* row, std::uint32_t bits, std::uint64_t number) {
   const AliasEntry entry = row[(number << bits) >> 32];
   // Arithmetic instead of a branch, which would be mispredicted half of the time.
-  const std::uint32_t other = 0u - static_cast<std::uint32_t>(static_cast<std::uint32_t>(number << bits) >= entry.keep);
+  const std::uint32_t other =
+      0u - static_cast<std::uint32_t>(static_cast<std::uint32_t>(number << bits) >= entry.keep);
   return entry.own ^ ((entry.own ^ entry.alias) & other);
 }
 

@@ -25,7 +25,9 @@ struct Term {
   double offset = 0;                 // accurate null mean minus the one from `fluctuations`
 
   std::span<const double> observed(std::span<const double> record) const { return record.subspan(at, size); }
-  std::span<const double> null_mean(std::span<const double> record) const { return record.subspan(at + size, size); }
+  std::span<const double> null_mean(std::span<const double> record) const {
+    return record.subspan(at + size, size);
+  }
   double spread_of(std::span<const double> record) const { return record[at + 2 * size]; }
 };
 
@@ -39,13 +41,19 @@ double spread(const Matrix& covariance, std::size_t size) {
   return trace / pool - (sum - trace) / (pool * (pool - 1));
 }
 
-double minimum(std::span<const double> values) { return *std::min_element(values.begin(), values.end()); }
+double minimum(std::span<const double> values) {
+  return *std::min_element(values.begin(), values.end());
+}
 
 class Bootstrap {
  public:
   Bootstrap(const CountTable& table, const PromptClasses& classes, std::span<const double> thresholds,
             std::span<const PromptMoments> moments, std::span<const double> totals)
-      : table_(table), classes_(classes), thresholds_(thresholds), moments_(moments), totals_(totals),
+      : table_(table),
+        classes_(classes),
+        thresholds_(thresholds),
+        moments_(moments),
+        totals_(totals),
         pool_(classes.pool_size) {
     std::size_t at = 1 + pool_;
     const auto place = [&](std::size_t size) {
@@ -115,13 +123,16 @@ class Bootstrap {
   std::size_t terms() const { return terms_.size(); }
 
  private:
-  std::span<const double> record(std::size_t batch) const { return {records_.data() + batch * width_, width_}; }
+  std::span<const double> record(std::size_t batch) const {
+    return {records_.data() + batch * width_, width_};
+  }
 
   VectorMoments moments_of(const PromptMoments& p, std::size_t term) const {
     const std::size_t t = term / 3;
     if (t == thresholds_.size()) return p.pass_at_1;
     if (term % 3 == 0) return p.gap[t];
-    if (term % 3 == 1) return {{p.disagreement[t]}, {p.disagreement_variance[t]}, p.disagreement_with_counts[t]};
+    if (term % 3 == 1)
+      return {{p.disagreement[t]}, {p.disagreement_variance[t]}, p.disagreement_with_counts[t]};
     return {{p.oracle[t]}, {0}, std::vector<double>(pool_, 0.0)};
   }
 
@@ -164,12 +175,15 @@ class Bootstrap {
       put(terms_[3 * t + 2], 0, 1);
     }
     double best = 0;
-    const auto rate = [](CellCount cell) { return cell.trials > 0 ? static_cast<double>(cell.successes) / cell.trials : 0; };
+    const auto rate = [](CellCount cell) {
+      return cell.trials > 0 ? static_cast<double>(cell.successes) / cell.trials : 0;
+    };
     for (const auto& cell : row) best = std::max(best, rate(cell));
     for (std::size_t m = 0; m < pool_; ++m) put(terms_.back(), m, best - rate(row[m]));
   }
 
-  void prepare(Term& term, const VectorMoments& sums, const PromptMoments& all, std::span<const double> total) const {
+  void prepare(Term& term, const VectorMoments& sums, const PromptMoments& all,
+               std::span<const double> total) const {
     term.spread = term.spread_of(total);
     NormalVector law{sums.mean, sums.covariance};
     if (!totals_.empty()) {
@@ -198,7 +212,8 @@ class Bootstrap {
     const auto draws = minimum_draws(law, 4096);
     for (const double x : draws) accurate += x / static_cast<double>(draws.size());
     std::vector<double> centre(width_, 0.0);
-    std::copy(law.mean.begin(), law.mean.end(), centre.begin() + static_cast<std::ptrdiff_t>(term.at + term.size));
+    std::copy(law.mean.begin(), law.mean.end(),
+              centre.begin() + static_cast<std::ptrdiff_t>(term.at + term.size));
     centre[term.at + 2 * term.size] = term.spread;
     term.offset = accurate - null_mean(term, centre);
   }

@@ -6,8 +6,8 @@
 // resampled policy totals by regression on them, the first step of a new fit. The interval is that of
 // percentiles of the bootstrap excesses.
 //
-// Up to kBatches prompts are resampled one by one; beyond, prompts are put into kBatches batches at random and
-// batches are resampled, which costs O(N) once.
+// Up to kBatches prompts are resampled one by one; beyond, prompts are put into kBatches batches at random
+// and batches are resampled, which costs O(N) once.
 //
 // Threads: pure. Cost: N * M + replicates * kBatches * M a statistic. Source: statistics.md section 5.
 #pragma once

@@ -109,8 +109,8 @@ PromptClasses classify_prompts(const CountTable& table) {
   Grouping groups;
   for (std::size_t i = 0; i < out.prompts; ++i) out.class_of_row[i] = groups.add(table.row(i));
 
-  const auto patterns = sorted_indices(groups.patterns_.size(),
-                                       [&](auto a, auto b) { return groups.patterns_[a] < groups.patterns_[b]; });
+  const auto patterns = sorted_indices(
+      groups.patterns_.size(), [&](auto a, auto b) { return groups.patterns_[a] < groups.patterns_[b]; });
   std::vector<std::size_t> new_pattern(patterns.size());
   for (std::size_t k = 0; k < patterns.size(); ++k) {
     new_pattern[patterns[k]] = k;

@@ -26,20 +26,22 @@ struct TrialPattern {
 TrialPattern make_pattern(std::vector<std::uint32_t> trials);
 
 struct PromptClass {
-  std::size_t pattern = 0;       // index into patterns
-  std::uint64_t successes = 0;   // S
-  std::uint64_t prompts = 0;     // how many
+  std::size_t pattern = 0;      // index into patterns
+  std::uint64_t successes = 0;  // S
+  std::uint64_t prompts = 0;    // how many
 };
 
 struct PromptClasses {
   std::size_t pool_size = 0;
   std::uint64_t prompts = 0;
-  std::vector<TrialPattern> patterns;         // ascending
-  std::vector<PromptClass> classes;           // ascending by (pattern, successes)
-  std::vector<std::uint32_t> class_of_row;    // by row of the table
+  std::vector<TrialPattern> patterns;       // ascending
+  std::vector<PromptClass> classes;         // ascending by (pattern, successes)
+  std::vector<std::uint32_t> class_of_row;  // by row of the table
 
   const TrialPattern& pattern_of(const PromptClass& c) const { return patterns[c.pattern]; }
-  bool degenerate(const PromptClass& c) const { return c.successes == 0 || c.successes == pattern_of(c).total; }
+  bool degenerate(const PromptClass& c) const {
+    return c.successes == 0 || c.successes == pattern_of(c).total;
+  }
   std::uint64_t informative() const;  // prompts in classes that are not degenerate
 };
 

@@ -29,8 +29,8 @@ NullComparison compare_with_point(double observed) {
   return out;
 }
 
-NullComparison compare_with_samples(std::int64_t observed, std::span<const std::int64_t> samples, double scale,
-                                    std::int64_t tolerance) {
+NullComparison compare_with_samples(std::int64_t observed, std::span<const std::int64_t> samples,
+                                    double scale, std::int64_t tolerance) {
   NullComparison out;
   out.method = "monte-carlo";
   out.samples = samples.size();
@@ -68,7 +68,8 @@ NullComparison compare_with_indicators(std::int64_t observed, const PoissonBinom
   return out;
 }
 
-NullComparison compare_with_draws(double observed, std::span<const double> draws, double scale, bool lattice) {
+NullComparison compare_with_draws(double observed, std::span<const double> draws, double scale,
+                                  bool lattice) {
   NullComparison out;
   out.method = "gaussian";
   out.observed = observed / scale;
@@ -79,8 +80,10 @@ NullComparison compare_with_draws(double observed, std::span<const double> draws
   out.p05 = value(draws[quantile_index(draws.size(), kLow)]);
   out.p95 = value(draws[quantile_index(draws.size(), kHigh)]);
   const double half = lattice ? 0.5 : 0;
-  const auto upper = static_cast<std::size_t>(draws.end() - std::lower_bound(draws.begin(), draws.end(), observed - half));
-  const auto lower = static_cast<std::size_t>(std::upper_bound(draws.begin(), draws.end(), observed + half) - draws.begin());
+  const auto upper =
+      static_cast<std::size_t>(draws.end() - std::lower_bound(draws.begin(), draws.end(), observed - half));
+  const auto lower =
+      static_cast<std::size_t>(std::upper_bound(draws.begin(), draws.end(), observed + half) - draws.begin());
   out.p_upper = out.fraction_upper = observed <= 0 ? 1 : tail(upper, draws.size());
   out.p_lower = out.fraction_lower = tail(lower, draws.size());
   out.excess = out.observed - out.mean;
@@ -102,7 +105,8 @@ NullComparison compare_with_normal(double observed, double mean, double variance
     return 0.5 * std::erfc((x - mean) / (sd * std::sqrt(2.0)));
   };
   out.p_upper = out.fraction_upper = upper_tail(observed - 0.5);
-  out.p_lower = out.fraction_lower = sd == 0 ? (mean <= observed + 0.5 ? 1.0 : 0.0) : 1 - upper_tail(observed + 0.5);
+  out.p_lower = out.fraction_lower =
+      sd == 0 ? (mean <= observed + 0.5 ? 1.0 : 0.0) : 1 - upper_tail(observed + 0.5);
   return out;
 }
 

@@ -17,8 +17,8 @@ NullComparison compare_with_point(double observed);
 
 // Samples of an integer statistic whose value is integer / scale. Samples within `tolerance` of the observed
 // integer count as ties. Not empty.
-NullComparison compare_with_samples(std::int64_t observed, std::span<const std::int64_t> samples, double scale,
-                                    std::int64_t tolerance = 0);
+NullComparison compare_with_samples(std::int64_t observed, std::span<const std::int64_t> samples,
+                                    double scale, std::int64_t tolerance = 0);
 
 // A sum of indicators minus `shift`, over `scale`: exact.
 NullComparison compare_with_indicators(std::int64_t observed, const PoissonBinomial& law, std::int64_t shift,

@@ -1,7 +1,7 @@
 // Cholesky factors of small, possibly singular covariance matrices.
 //
-// A pivot below 1e-10 of the largest diagonal is a direction without variance: it is left out, and the solution
-// has a zero there. (Counts of all policies sum to a constant, so one direction always is.)
+// A pivot below 1e-10 of the largest diagonal is a direction without variance: it is left out, and the
+// solution has a zero there. (Counts of all policies sum to a constant, so one direction always is.)
 //
 // Threads: const access is safe to share. Cost: size^3 / 6.
 #pragma once

@@ -13,7 +13,9 @@ namespace {
 constexpr std::uint64_t kExactScaleLimit = 1ull << 31;
 constexpr std::uint64_t kRoundedScale = 1ull << 40;
 
-std::uint64_t lane(std::size_t threshold) { return 1ull << (16 * (threshold % 4)); }
+std::uint64_t lane(std::size_t threshold) {
+  return 1ull << (16 * (threshold % 4));
+}
 std::uint32_t lane_of(std::uint64_t word, std::size_t threshold) {
   return static_cast<std::uint32_t>((word >> (16 * (threshold % 4))) & 0xFFFF);
 }
@@ -109,11 +111,13 @@ ScoreAccumulator::ScoreAccumulator(const ScoreSpec& spec, std::size_t replicates
   sums_.assign(replicates * stride_, 0);
 }
 
-void ScoreAccumulator::add_general(std::uint64_t* sums, const PatternScores& scores, const std::uint32_t* counts) {
+void ScoreAccumulator::add_general(std::uint64_t* sums, const PatternScores& scores,
+                                   const std::uint32_t* counts) {
   std::uint64_t best = 0, total = 0;
   for (std::size_t m = 0; m < pool_; ++m) {
-    const std::uint64_t value = scores.looked_up_ ? scores.cells_[scores.first_[m] + counts[m] * (1 + groups_)]
-                                                  : scores.value_of(m, counts[m]);
+    const std::uint64_t value = scores.looked_up_
+                                    ? scores.cells_[scores.first_[m] + counts[m] * (1 + groups_)]
+                                    : scores.value_of(m, counts[m]);
     sums[m * (1 + groups_)] += value;
     total += value;
     best = std::max(best, value);
@@ -139,7 +143,8 @@ void ScoreAccumulator::add_general(std::uint64_t* sums, const PatternScores& sco
   if (!scores.even_) add_mixture(sums, scores, total);
 }
 
-void ScoreAccumulator::add_mixture(std::uint64_t* sums, const PatternScores& scores, std::uint64_t value_sum) {
+void ScoreAccumulator::add_mixture(std::uint64_t* sums, const PatternScores& scores,
+                                   std::uint64_t value_sum) {
   for (std::size_t t = 0; t < spec_->thresholds.size(); ++t) {
     if (value_sum >= scores.mixture_need_[t]) sums[mixture_at_ + t / 4] += lane(t);
   }
@@ -162,7 +167,9 @@ void ScoreAccumulator::drain(std::size_t replicate, TableScore& to) const {
   to.best_value += sums[best_at_];
 }
 
-void ScoreAccumulator::clear() { std::fill(sums_.begin(), sums_.end(), 0); }
+void ScoreAccumulator::clear() {
+  std::fill(sums_.begin(), sums_.end(), 0);
+}
 
 TableScore empty_score(const ScoreSpec& spec) {
   const std::size_t taus = spec.thresholds.size();

@@ -30,11 +30,11 @@ ScoreSpec make_score_spec(const PromptClasses& classes, std::span<const double> 
 
 // The sums of one table. All additive over prompts.
 struct TableScore {
-  std::vector<std::uint64_t> value;             // by policy: sum of rates * scale
-  std::uint64_t best_value = 0;                 // sum over prompts of the largest
-  std::vector<std::uint32_t> policy;            // [threshold][policy]: prompts it covers
-  std::vector<std::uint32_t> any, all, mixture; // by threshold
-  std::vector<std::uint64_t> uncovered_pairs;   // by threshold: sum of C(policies that do not cover, 2)
+  std::vector<std::uint64_t> value;              // by policy: sum of rates * scale
+  std::uint64_t best_value = 0;                  // sum over prompts of the largest
+  std::vector<std::uint32_t> policy;             // [threshold][policy]: prompts it covers
+  std::vector<std::uint32_t> any, all, mixture;  // by threshold
+  std::vector<std::uint64_t> uncovered_pairs;    // by threshold: sum of C(policies that do not cover, 2)
 };
 
 // The statistics of one table, as integers: counts of prompts (rise: times C(M, 2)).
@@ -50,7 +50,9 @@ class PatternScores {
  public:
   PatternScores(const ScoreSpec& spec, const TrialPattern& pattern, bool look_up = true);
 
-  bool even() const { return even_; }  // equal trials where any: the mixture depends on the prompt's total only
+  bool even() const {
+    return even_;
+  }  // equal trials where any: the mixture depends on the prompt's total only
   std::uint32_t need_of(std::size_t threshold, std::size_t policy) const {
     return needs_[threshold * spec_->pool_size + policy];
   }
@@ -60,12 +62,12 @@ class PatternScores {
   static constexpr std::uint32_t kLookup = 1023;
   const ScoreSpec* spec_;
   bool even_ = true, looked_up_ = true;
-  std::vector<std::uint64_t> rate_;           // by policy: scale / trials (exact scale), or 0
+  std::vector<std::uint64_t> rate_;  // by policy: scale / trials (exact scale), or 0
   std::vector<std::uint32_t> trials_;
-  std::vector<std::uint32_t> needs_;          // [threshold][policy]; above trials where a cell never covers
-  std::vector<std::uint64_t> mixture_need_;   // by threshold
-  std::vector<std::uint64_t> cells_;          // looked up: per policy and count, value then one word a group
-  std::vector<std::size_t> first_;            // by policy: where its cells begin
+  std::vector<std::uint32_t> needs_;         // [threshold][policy]; above trials where a cell never covers
+  std::vector<std::uint64_t> mixture_need_;  // by threshold
+  std::vector<std::uint64_t> cells_;         // looked up: per policy and count, value then one word a group
+  std::vector<std::size_t> first_;           // by policy: where its cells begin
   std::uint64_t value_of(std::size_t policy, std::uint32_t successes) const;
 };
 

@@ -29,8 +29,12 @@ class Comparison {
  public:
   Comparison(const CountTable& table, std::span<const double> thresholds, const NullOptions& options,
              Executor& executor)
-      : table_(table), thresholds_(thresholds), options_(options), executor_(executor),
-        classes_(classify_prompts(table)), spec_(make_score_spec(classes_, thresholds)),
+      : table_(table),
+        thresholds_(thresholds),
+        options_(options),
+        executor_(executor),
+        classes_(classify_prompts(table)),
+        spec_(make_score_spec(classes_, thresholds)),
         prompts_(static_cast<double>(classes_.prompts)) {
     options_.replicates = std::max<std::uint32_t>(1, options_.replicates);
     for (const double tau : thresholds) {
@@ -68,7 +72,8 @@ class Comparison {
       auto& at = out_.thresholds[t];
       both(at.gap, static_cast<double>(observed_.gap[t]) / prompts_);
       both(at.disagreement, static_cast<double>(observed_.disagreement[t]) / prompts_);
-      at.oracle_minus_mixture = compare_with_point(static_cast<double>(observed_.oracle_minus_mixture[t]) / prompts_);
+      at.oracle_minus_mixture =
+          compare_with_point(static_cast<double>(observed_.oracle_minus_mixture[t]) / prompts_);
       if (classes_.pool_size >= 2) both(at.rise, static_cast<double>(observed_.rise[t]) / rise_scale());
     }
     both(out_.pass_at_1_gap, static_cast<double>(observed_.pass_at_1_gap) / pass_at_1_scale());
@@ -117,7 +122,8 @@ class Comparison {
   }
 
   bool all_even() const {
-    return std::all_of(classes_.patterns.begin(), classes_.patterns.end(), [](const auto& p) { return p.even; });
+    return std::all_of(classes_.patterns.begin(), classes_.patterns.end(),
+                       [](const auto& p) { return p.even; });
   }
 
   std::uint32_t affordable(double draws, std::uint32_t fewest) const {
@@ -134,7 +140,8 @@ class Comparison {
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
       auto& at = out_.thresholds[t];
       at.gap.redeal = compare_with_samples(observed_.gap[t], samples.gap[t], prompts_);
-      at.disagreement.redeal = compare_with_samples(observed_.disagreement[t], samples.disagreement[t], prompts_);
+      at.disagreement.redeal =
+          compare_with_samples(observed_.disagreement[t], samples.disagreement[t], prompts_);
       at.oracle_minus_mixture =
           compare_with_samples(observed_.oracle_minus_mixture[t], samples.oracle_minus_mixture[t], prompts_);
       at.rise.redeal = compare_with_samples(observed_.rise[t], samples.rise[t], rise_scale());
@@ -151,7 +158,8 @@ class Comparison {
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
       const RedealExact exact = redeal_exact(classes_, thresholds_[t], executor_);
       auto& at = out_.thresholds[t];
-      at.disagreement.redeal = compare_with_indicators(observed_.disagreement[t], exact.disagreement, 0, prompts_);
+      at.disagreement.redeal =
+          compare_with_indicators(observed_.disagreement[t], exact.disagreement, 0, prompts_);
       if (!all_even()) continue;
       at.oracle_minus_mixture = compare_with_indicators(observed_.oracle_minus_mixture[t], exact.oracle,
                                                         score_.mixture[t], prompts_);
@@ -163,7 +171,8 @@ class Comparison {
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
       auto& at = out_.thresholds[t];
       at.gap.redeal = minimum_comparison(observed_.gap[t], {sums.gap[t].mean, sums.gap[t].covariance}, t);
-      at.disagreement.redeal = normal_disagreement(t, sums.disagreement[t], disagreement_variance(moments, t));
+      at.disagreement.redeal =
+          normal_disagreement(t, sums.disagreement[t], disagreement_variance(moments, t));
     }
     out_.pass_at_1_gap.redeal = pass_at_1_comparison({sums.pass_at_1.mean, sums.pass_at_1.covariance});
     if (!all_even()) mixture_from_few_samples();
@@ -176,7 +185,8 @@ class Comparison {
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
       double mean = 0, square = 0;
       for (const auto x : samples.oracle_minus_mixture[t]) mean += static_cast<double>(x) / replicates;
-      for (const auto x : samples.oracle_minus_mixture[t]) square += std::pow(static_cast<double>(x) - mean, 2);
+      for (const auto x : samples.oracle_minus_mixture[t])
+        square += std::pow(static_cast<double>(x) - mean, 2);
       auto& to = out_.thresholds[t].oracle_minus_mixture;
       to = compare_with_normal(static_cast<double>(observed_.oracle_minus_mixture[t]), mean,
                                square / std::max<std::uint32_t>(1, replicates - 1), prompts_);
@@ -186,20 +196,24 @@ class Comparison {
 
   // ---- Normal laws ----
 
-  std::size_t normal_draws() const { return classes_.pool_size > kWidePool ? kNormalDrawsWide : kNormalDraws; }
+  std::size_t normal_draws() const {
+    return classes_.pool_size > kWidePool ? kNormalDrawsWide : kNormalDraws;
+  }
 
   // Degenerate prompts add constants to the means.
   NullComparison minimum_comparison(std::int64_t observed, NormalVector law, std::size_t t) const {
     for (std::size_t m = 0; m < law.mean.size(); ++m) {
       law.mean[m] += static_cast<double>(constant_.any[t]) - constant_.policy[t * classes_.pool_size + m];
     }
-    return compare_with_draws(static_cast<double>(observed), minimum_draws(law, normal_draws()), prompts_, true);
+    return compare_with_draws(static_cast<double>(observed), minimum_draws(law, normal_draws()), prompts_,
+                              true);
   }
 
   NullComparison pass_at_1_comparison(NormalVector law) const {
     const double scale = static_cast<double>(spec_.scale);
     for (std::size_t m = 0; m < law.mean.size(); ++m) {
-      law.mean[m] += (static_cast<double>(constant_.best_value) - static_cast<double>(constant_.value[m])) / scale;
+      law.mean[m] +=
+          (static_cast<double>(constant_.best_value) - static_cast<double>(constant_.value[m])) / scale;
     }
     return compare_with_draws(static_cast<double>(observed_.pass_at_1_gap) / scale,
                               minimum_draws(law, normal_draws()), prompts_, false);
@@ -216,7 +230,8 @@ class Comparison {
 
   NullComparison normal_disagreement(std::size_t t, double mean, double variance) const {
     const double constant = static_cast<double>(constant_.any[t]) - constant_.all[t];
-    return compare_with_normal(static_cast<double>(observed_.disagreement[t]), mean + constant, variance, prompts_);
+    return compare_with_normal(static_cast<double>(observed_.disagreement[t]), mean + constant, variance,
+                               prompts_);
   }
 
   // ---- Margin-preserving ----
@@ -233,8 +248,9 @@ class Comparison {
 
   void margin() {
     const bool cached = classes_.patterns.size() == 1;
-    const bool large = classes_.informative() >= kFewestForMarginNormal &&
-                       informative_draws(options_.replicates) > (cached ? kMostMarginDraws : kMostUncachedDraws);
+    const bool large =
+        classes_.informative() >= kFewestForMarginNormal &&
+        informative_draws(options_.replicates) > (cached ? kMostMarginDraws : kMostUncachedDraws);
     bool gaussian = moments_feasible_ && (options_.margin == NullRoute::kGaussian ||
                                           (options_.margin == NullRoute::kAuto && large));
     std::vector<PromptMoments> moments;
@@ -268,8 +284,8 @@ class Comparison {
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
       auto& at = out_.thresholds[t];
       at.gap.margin = minimum_comparison(observed_.gap[t], condition(sums.gap[t]), t);
-      const auto law = condition({{sums.disagreement[t]}, {disagreement_variance(moments, t)},
-                                  sums.disagreement_with_counts[t]});
+      const auto law = condition(
+          {{sums.disagreement[t]}, {disagreement_variance(moments, t)}, sums.disagreement_with_counts[t]});
       at.disagreement.margin = normal_disagreement(t, law.mean[0], law.covariance[0]);
     }
     out_.pass_at_1_gap.margin = pass_at_1_comparison(condition(sums.pass_at_1));
@@ -285,13 +301,18 @@ class Comparison {
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
       auto& at = out_.thresholds[t];
       at.gap.margin = compare_with_samples(observed_.gap[t], samples.gap[t], prompts_);
-      at.disagreement.margin = compare_with_samples(observed_.disagreement[t], samples.disagreement[t], prompts_);
+      at.disagreement.margin =
+          compare_with_samples(observed_.disagreement[t], samples.disagreement[t], prompts_);
       at.rise.margin = compare_with_samples(observed_.rise[t], samples.rise[t], rise_scale());
     }
     out_.pass_at_1_gap.margin = compare_with_samples(observed_.pass_at_1_gap, samples.pass_at_1_gap,
                                                      pass_at_1_scale(), pass_at_1_tolerance());
-    out_.chain = {chain.chains, static_cast<std::uint64_t>(0), chain.sweeps_per_sample, chain.autocorrelation_time,
-                  chain.effective_samples, chain.long_cycles};
+    out_.chain = {chain.chains,
+                  static_cast<std::uint64_t>(0),
+                  chain.sweeps_per_sample,
+                  chain.autocorrelation_time,
+                  chain.effective_samples,
+                  chain.long_cycles};
     const double rounds = static_cast<double>(std::max<std::uint64_t>(1, chain.rounds_per_sample));
     out_.chain.burn_in_sweeps = static_cast<std::uint64_t>(
         std::ceil(chain.sweeps_per_sample * static_cast<double>(chain.burn_in_rounds) / rounds));

@@ -36,7 +36,7 @@ class PoissonBinomial {
   std::int64_t quantile(double level) const;
 
  private:
-  std::int64_t first_ = 0;     // the sum of mass_[0]
+  std::int64_t first_ = 0;  // the sum of mass_[0]
   std::vector<double> mass_;
   double mean_ = 0, variance_ = 0;
 };

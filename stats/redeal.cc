@@ -9,8 +9,8 @@
 namespace gapwatch::stats {
 namespace {
 
-constexpr std::uint32_t kStream = 0x5244;     // re-deal samples
-constexpr std::size_t kBlock = 256;           // replicates that share a random stream of a prompt
+constexpr std::uint32_t kStream = 0x5244;  // re-deal samples
+constexpr std::size_t kBlock = 256;        // replicates that share a random stream of a prompt
 constexpr std::size_t kSharedTableBytes = 64u << 20;
 
 // ---- Exact probabilities ----
@@ -23,15 +23,17 @@ Polynomial masses(std::uint32_t trials, long double rate) {
   Polynomial mass(trials + 1, 0.0L);
   const auto peak = std::min(trials, static_cast<std::uint32_t>(mode));
   const auto n = static_cast<std::uint64_t>(trials);
-  mass[peak] = std::exp(static_cast<long double>(log_factorial(n) - log_factorial(peak) - log_factorial(n - peak)) +
-                        peak * std::log(rate) + static_cast<long double>(n - peak) * std::log(miss));
+  mass[peak] =
+      std::exp(static_cast<long double>(log_factorial(n) - log_factorial(peak) - log_factorial(n - peak)) +
+               peak * std::log(rate) + static_cast<long double>(n - peak) * std::log(miss));
   for (auto c = peak; c < trials; ++c) mass[c + 1] = mass[c] * rate / miss * (trials - c) / (c + 1);
   for (auto c = peak; c > 0; --c) mass[c - 1] = mass[c] * miss / rate * c / (trials - c + 1);
   return mass;
 }
 
 // product *= masses restricted to counts in [from, to), up to degree `most`.
-void multiply(Polynomial& product, const Polynomial& mass, std::uint32_t from, std::uint32_t to, std::size_t most) {
+void multiply(Polynomial& product, const Polynomial& mass, std::uint32_t from, std::uint32_t to,
+              std::size_t most) {
   if (from >= to) {
     product.assign(1, 0.0L);
     return;
@@ -43,10 +45,13 @@ void multiply(Polynomial& product, const Polynomial& mass, std::uint32_t from, s
   product = std::move(out);
 }
 
-long double at(const Polynomial& p, std::uint64_t degree) { return degree < p.size() ? p[degree] : 0.0L; }
+long double at(const Polynomial& p, std::uint64_t degree) {
+  return degree < p.size() ? p[degree] : 0.0L;
+}
 
 // P(c >= needed) of one policy: a hypergeometric tail, summed on its shorter side.
-double policy_covers(std::uint64_t total, std::uint64_t successes, std::uint64_t trials, std::uint64_t needed) {
+double policy_covers(std::uint64_t total, std::uint64_t successes, std::uint64_t trials,
+                     std::uint64_t needed) {
   if (needed > std::min(trials, successes)) return 0;
   const std::uint64_t low = trials + successes > total ? trials + successes - total : 0;
   if (needed <= low) return 1;
@@ -95,7 +100,8 @@ double redeal_exact_cost(const TrialPattern& pattern) {
 }
 
 std::vector<CoverProbabilities> redeal_cover_probabilities(const TrialPattern& pattern,
-                                                           std::span<const std::uint64_t> successes, double tau) {
+                                                           std::span<const std::uint64_t> successes,
+                                                           double tau) {
   std::vector<CoverProbabilities> out(successes.size());
   if (successes.empty()) return out;
   // One reference rate serves totals whose mass there is far above the smallest number.
@@ -162,7 +168,11 @@ RedealExact redeal_exact(const PromptClasses& classes, double tau, Executor& exe
 
 NullSamples::NullSamples(std::size_t thresholds, std::size_t replicates)
     : gap(thresholds, std::vector<std::int64_t>(replicates)),
-      disagreement(gap), oracle_minus_mixture(gap), rise(gap), oracle(gap), best(gap),
+      disagreement(gap),
+      oracle_minus_mixture(gap),
+      rise(gap),
+      oracle(gap),
+      best(gap),
       pass_at_1_gap(replicates) {}
 
 void NullSamples::put(std::size_t replicate, const TableStatistics& statistics) {
@@ -211,7 +221,11 @@ class ReplicateRange {
  public:
   ReplicateRange(const PromptClasses& classes, const ScoreSpec& spec, std::uint64_t seed, std::size_t begin,
                  std::size_t end)
-      : classes_(classes), seed_(seed), begin_(begin), end_(end), sums_(spec, end - begin),
+      : classes_(classes),
+        seed_(seed),
+        begin_(begin),
+        end_(end),
+        sums_(spec, end - begin),
         totals_(classes.informative() > ScoreAccumulator::kMaxRows ? end - begin : 0, empty_score(spec)),
         counts_(spec.pool_size) {}
 
@@ -264,8 +278,10 @@ class ReplicateRange {
 bool tables_can_be_shared(const PromptClasses& classes, const std::vector<PatternJob>& jobs) {
   return jobs.size() * RowSampler::kTableBytes <= kSharedTableBytes ||
          std::all_of(jobs.begin(), jobs.end(), [&](const PatternJob& job) {
-           return RowSampler::table_bytes(classes.patterns[job.pattern], classes.classes[job.last_class - 1].successes) *
-                      jobs.size() <= kSharedTableBytes;
+           return RowSampler::table_bytes(classes.patterns[job.pattern],
+                                          classes.classes[job.last_class - 1].successes) *
+                      jobs.size() <=
+                  kSharedTableBytes;
          });
 }
 

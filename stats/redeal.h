@@ -2,14 +2,14 @@
 //
 // Given every prompt's total S_i and the trials n_im, the counts are multivariate hypergeometric,
 // independently over prompts. Exact: the probability that a policy, some policy or every policy covers a
-// prompt, by dynamic programming over its policies; so the null means of C_m, C_orac and D, and the whole laws
-// of D and C_orac, which are sums of independent indicators. Everything else from samples, of which one set
-// serves every statistic and threshold.
+// prompt, by dynamic programming over its policies; so the null means of C_m, C_orac and D, and the whole
+// laws of D and C_orac, which are sums of independent indicators. Everything else from samples, of which one
+// set serves every statistic and threshold.
 //
 // Empty: no prompt gives zero means. Thresholds in (0, 1].
-// Threads: pure. Cost: exact, O(M * trials * S) a pattern and threshold; samples, 2-4 ns a cell and replicate.
-// Memory: O(B * thresholds) for samples; tables at most kTableBytes a pattern.
-// Source: statistics.md section 5.
+// Threads: pure. Cost: exact, O(M * trials * S) a pattern and threshold; samples, 2-4 ns a cell and
+// replicate. Memory: O(B * thresholds) for samples; tables at most kTableBytes a pattern. Source:
+// statistics.md section 5.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,12 @@ double redeal_exact_cost(const TrialPattern& pattern);
 
 // By total: out[k] for successes[k], each at most pattern.total.
 std::vector<CoverProbabilities> redeal_cover_probabilities(const TrialPattern& pattern,
-                                                           std::span<const std::uint64_t> successes, double tau);
+                                                           std::span<const std::uint64_t> successes,
+                                                           double tau);
 
 struct RedealExact {
   double mean_oracle = 0, mean_disagreement = 0;
-  std::vector<double> mean_policy;  // C_m
+  std::vector<double> mean_policy;       // C_m
   PoissonBinomial oracle, disagreement;  // of prompt counts
 };
 

@@ -18,7 +18,8 @@ std::vector<double> small_log_factorials() {
 
 std::uint64_t hypergeometric_from_mode(FastRandom& random, std::uint64_t total, std::uint64_t successes,
                                        std::uint64_t draws) {
-  const double n = static_cast<double>(total), s = static_cast<double>(successes), d = static_cast<double>(draws);
+  const double n = static_cast<double>(total), s = static_cast<double>(successes),
+               d = static_cast<double>(draws);
   const std::uint64_t low = draws + successes > total ? draws + successes - total : 0;
   const std::uint64_t high = std::min(draws, successes);
   const double peak = std::floor((d + 1) * (s + 1) / (n + 2));
@@ -26,8 +27,8 @@ std::uint64_t hypergeometric_from_mode(FastRandom& random, std::uint64_t total, 
   const auto choose = [](std::uint64_t a, std::uint64_t b) {
     return log_factorial(a) - log_factorial(b) - log_factorial(a - b);
   };
-  const double at_mode = std::exp(choose(successes, mode) + choose(total - successes, draws - mode) -
-                                  choose(total, draws));
+  const double at_mode =
+      std::exp(choose(successes, mode) + choose(total - successes, draws - mode) - choose(total, draws));
   double left = uniform(random) - at_mode, up = at_mode, down = at_mode;
   if (left < 0) return mode;
   std::uint64_t above = mode, below = mode;
@@ -56,7 +57,8 @@ double log_factorial(std::uint64_t n) {
   if (n < small.size()) return small[n];
   const double x = static_cast<double>(n), inverse = 1 / x, square = inverse * inverse;
   constexpr double kHalfLogTwoPi = 0.91893853320467274178;
-  return (x + 0.5) * std::log(x) - x + kHalfLogTwoPi + inverse * (1.0 / 12 - square * (1.0 / 360 - square / 1260));
+  return (x + 0.5) * std::log(x) - x + kHalfLogTwoPi +
+         inverse * (1.0 / 12 - square * (1.0 / 360 - square / 1260));
 }
 
 std::uint64_t hypergeometric_draw(FastRandom& random, std::uint64_t total, std::uint64_t successes,
@@ -106,7 +108,8 @@ void RowSampler::build(std::uint64_t min_successes, std::uint64_t max_successes,
   }
   suffix[stages] = {1.0L};
   for (std::size_t j = stages; j-- > 1;) {
-    const std::size_t width = std::min<std::size_t>(suffix[j + 1].size() + mass[j].size() - 1, max_successes + 1);
+    const std::size_t width =
+        std::min<std::size_t>(suffix[j + 1].size() + mass[j].size() - 1, max_successes + 1);
     suffix[j].assign(width, 0.0L);
     for (std::size_t c = 0; c < mass[j].size(); ++c) {
       for (std::size_t r = 0; r < suffix[j + 1].size() && r + c < width; ++r) {
@@ -121,7 +124,8 @@ void RowSampler::build(std::uint64_t min_successes, std::uint64_t max_successes,
     const std::uint64_t rest = pattern_->total - before;
     const std::uint64_t least = min_successes > before ? min_successes - before : 0;
     const std::uint64_t most = std::min(max_successes, rest), after = rest - n;
-    Stage stage{order_[j], entries_.size(), static_cast<std::uint32_t>(least), alias_bits(n + std::uint64_t{1})};
+    Stage stage{order_[j], entries_.size(), static_cast<std::uint32_t>(least),
+                alias_bits(n + std::uint64_t{1})};
     const std::size_t slots = std::size_t{1} << stage.bits;
     entries_.resize(entries_.size() + (most >= least ? (most - least + 1) * slots : 0));
     for (std::uint64_t left = least; left <= most; ++left) {

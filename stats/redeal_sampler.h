@@ -6,9 +6,9 @@
 // outcomes of the exact probability. Where tables would be too large (RowSampler::fits), hypergeometric
 // numbers are drawn by inversion from the mode, and a tilt is not offered.
 //
-// Threads: const access is safe to share. Cost: 2 ns a policy looked up, about 0.2 us + its standard deviation
-// in ns inverted. Memory: at most kTableBytes a pattern.
-// Source: statistics.md section 5; sequential.md A (the generating function), G.
+// Threads: const access is safe to share. Cost: 2 ns a policy looked up, about 0.2 us + its standard
+// deviation in ns inverted. Memory: at most kTableBytes a pattern. Source: statistics.md section 5;
+// sequential.md A (the generating function), G.
 #pragma once
 
 #include <cstdint>

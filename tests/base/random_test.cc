@@ -78,7 +78,8 @@ TYPED_TEST(Draws, HaveTheirMomentsOverAFixedSeed) {
   auto [b, bv] = mean_and_variance(count, [&] { return beta_draw(random, 0.347, 0.601); });
   EXPECT_NEAR(b, 0.347 / 0.948, 5 * 0.35 / root);
   EXPECT_NEAR(bv, 0.347 * 0.601 / (0.948 * 0.948 * 1.948), 2e-3);
-  auto [s, sv] = mean_and_variance(20'000, [&] { return static_cast<double>(binomial_draw(random, 16, 0.3)); });
+  auto [s, sv] =
+      mean_and_variance(20'000, [&] { return static_cast<double>(binomial_draw(random, 16, 0.3)); });
   EXPECT_NEAR(s, 4.8, 5 * std::sqrt(16 * 0.21 / 20'000));
   EXPECT_NEAR(sv, 3.36, 0.2);
 }

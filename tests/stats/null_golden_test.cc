@@ -29,11 +29,13 @@ TEST_P(NullGolden, BootstrapIntervalsOfTheExcessAgree) {
   const auto executor = make_thread_executor(2);
   const auto moments = class_moments(law.classes, taus, {}, stats::MomentSet::kAll, *executor);
   const std::uint32_t replicates = 4'000;
-  const auto found = bootstrap_excess(law.table, law.classes, taus, moments, {}, {replicates, 0.95, 1}, *executor);
+  const auto found =
+      bootstrap_excess(law.table, law.classes, taus, moments, {}, {replicates, 0.95, 1}, *executor);
   for (std::size_t t = 0; t < taus.size(); ++t) {
     for (const auto [name, value] : golden.root["monte_carlo"].get_object()) {
       const GoldenKey key = parse_key(std::string(name));
-      if (key.law != "bootstrap_excess_gauss_null" || tau_index(taus, key.tau) != t || key.functional == "sd") continue;
+      if (key.law != "bootstrap_excess_gauss_null" || tau_index(taus, key.tau) != t || key.functional == "sd")
+        continue;
       const double mean = number(value["mean"]), se = number(value["se"]);
       // The 2.5% point of a normal law has 2.7 sd / sqrt(replicates) of error; sd = width / 3.92. Few prompts
       // make the bootstrap law a lattice of its own: half a prompt more.
@@ -45,9 +47,8 @@ TEST_P(NullGolden, BootstrapIntervalsOfTheExcessAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, NullGolden, ::testing::ValuesIn(kTableFiles), [](const auto& file) {
-  return std::string(file.param);
-});
+INSTANTIATE_TEST_SUITE_P(Files, NullGolden, ::testing::ValuesIn(kTableFiles),
+                         [](const auto& file) { return std::string(file.param); });
 
 TEST(NullGolden, TheHandTableFollowsBothEnumeratedLaws) {
   const Golden golden(golden_path("hand_6x3x4"));

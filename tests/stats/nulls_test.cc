@@ -37,7 +37,8 @@ CountTable simulated(std::size_t prompts, std::size_t policies, std::uint32_t tr
   return table;
 }
 
-void for_each_comparison(const NullResults& results, const std::function<void(const NullComparison&)>& visit) {
+void for_each_comparison(const NullResults& results,
+                         const std::function<void(const NullComparison&)>& visit) {
   const auto both = [&](const BothNulls& nulls) {
     if (nulls.redeal) visit(*nulls.redeal);
     if (nulls.margin) visit(*nulls.margin);
@@ -55,7 +56,8 @@ void expect_defined(const NullResults& results, std::size_t at_least) {
   std::size_t seen = 0;
   for_each_comparison(results, [&](const NullComparison& c) {
     ++seen;
-    for (const double x : {c.observed, c.mean, c.p05, c.p95, c.excess}) EXPECT_TRUE(std::isfinite(x)) << c.method;
+    for (const double x : {c.observed, c.mean, c.p05, c.p95, c.excess})
+      EXPECT_TRUE(std::isfinite(x)) << c.method;
     for (const double p : {c.p_upper, c.p_lower, c.fraction_upper, c.fraction_lower}) {
       EXPECT_TRUE(p >= 0 && p <= 1 + 1e-9) << c.method << ' ' << p;
     }
@@ -146,7 +148,7 @@ TEST(Nulls, TwoHundredPoliciesAndTrialsOfEverySizeStayDefined) {
   for (const std::uint32_t n : {1u, 7u, 1'500u, 100'000u}) {
     for (const double rate : {0.001, 0.3, 0.999}) {
       for (int m = 0; m < 4; ++m) {
-        wide.cells.push_back({n, static_cast<std::uint32_t>(std::lround(rate * n)) });
+        wide.cells.push_back({n, static_cast<std::uint32_t>(std::lround(rate * n))});
       }
     }
   }
@@ -173,8 +175,8 @@ TEST(Nulls, OneSuccessNeededKeepsTheOracleConstantUnderBothLaws) {
 }
 
 // Naive: enumerate every way to deal S successes to the policies' trials.
-void enumerate(const std::vector<std::uint32_t>& trials, std::uint32_t left, std::vector<std::uint32_t>& counts,
-               double weight, const std::function<void(double)>& visit) {
+void enumerate(const std::vector<std::uint32_t>& trials, std::uint32_t left,
+               std::vector<std::uint32_t>& counts, double weight, const std::function<void(double)>& visit) {
   if (counts.size() == trials.size()) {
     if (left == 0) visit(weight);
     return;
@@ -285,7 +287,8 @@ TEST(GaussianNull, MomentsOfOnePromptEqualTheTestVectors) {
   const auto plain = prompt_moments(pattern, total, tau, {}, MomentSet::kAll)[0];
   const double kPrinted = 5e-9;
   EXPECT_NEAR(1 - plain.oracle[0], 0.26373626, kPrinted);
-  const double mean[] = {0.39560440, 0.49450549, 0.58241758}, covariance[] = {0.23910156, -0.04178239, 0.01135129};
+  const double mean[] = {0.39560440, 0.49450549, 0.58241758},
+               covariance[] = {0.23910156, -0.04178239, 0.01135129};
   for (int m = 0; m < 3; ++m) {
     EXPECT_NEAR(plain.gap[0].mean[m], mean[m], kPrinted);
     EXPECT_NEAR(plain.gap[0].covariance[m], covariance[m], kPrinted);
@@ -293,7 +296,8 @@ TEST(GaussianNull, MomentsOfOnePromptEqualTheTestVectors) {
   const std::vector<double> weights{std::log(1.5), 0, std::log(0.7)};
   const auto tilted = prompt_moments(pattern, total, tau, weights, MomentSet::kAll)[0];
   EXPECT_NEAR(1 - tilted.oracle[0], 0.20086660, kPrinted);
-  const double tilted_mean[] = {0.27185859, 0.59507845, 0.73132977}, counts[] = {1.54868145, 0.91737050, 0.53394805};
+  const double tilted_mean[] = {0.27185859, 0.59507845, 0.73132977},
+               counts[] = {1.54868145, 0.91737050, 0.53394805};
   for (int m = 0; m < 3; ++m) {
     EXPECT_NEAR(tilted.gap[0].mean[m], tilted_mean[m], kPrinted);
     EXPECT_NEAR(tilted.count_mean[m], counts[m], kPrinted);
@@ -372,7 +376,9 @@ TEST(MarginChain, MissingCellsNeedLongCyclesOnlyInThreePromptsAndPolicies) {
     return table;
   };
   const CellCount none{0, 0}, half{2, 1};
-  const auto needs = [&](const CountTable& table) { return needs_long_cycles(table, classify_prompts(table)); };
+  const auto needs = [&](const CountTable& table) {
+    return needs_long_cycles(table, classify_prompts(table));
+  };
   EXPECT_TRUE(needs(table_of({none, half, half, half, none, half, half, half, none})));
   EXPECT_FALSE(needs(table_of({none, half, half, half, none, half, half, half, half})));
   EXPECT_FALSE(needs(table_of({none, half, half, none, half, half, none, half, half})));

@@ -34,7 +34,8 @@ inline void expect_functional(const std::vector<std::int64_t>& samples, std::int
   const double sd = std::sqrt(square / static_cast<double>(samples.size())) / scale;
   const auto near = [&](double value, double s) {
     EXPECT_LE(std::abs(value - mean), 4 * std::sqrt(s * s + se * se) + 1e-12)
-        << what << '.' << functional << ": " << value << " against " << mean << " +- " << se << ", own error " << s;
+        << what << '.' << functional << ": " << value << " against " << mean << " +- " << se << ", own error "
+        << s;
   };
   const auto near_share = [&](double p) {
     const double expected = std::clamp(mean, 1 / count, 1 - 1 / count);
@@ -43,13 +44,16 @@ inline void expect_functional(const std::vector<std::int64_t>& samples, std::int
   // A quantile is right when its two sides hold the right shares; exact positions jump on a lattice.
   const auto at_quantile = [&](double level) {
     const double slack = 4 * std::sqrt(level * (1 - level) / count), near_by = (4 * se + 1e-9) * scale;
-    EXPECT_GE(share(samples, [&](auto x) { return static_cast<double>(x) <= mean * scale + near_by; }), level - slack)
+    EXPECT_GE(share(samples, [&](auto x) { return static_cast<double>(x) <= mean * scale + near_by; }),
+              level - slack)
         << what << '.' << functional;
-    EXPECT_LE(share(samples, [&](auto x) { return static_cast<double>(x) < mean * scale - near_by; }), level + slack)
+    EXPECT_LE(share(samples, [&](auto x) { return static_cast<double>(x) < mean * scale - near_by; }),
+              level + slack)
         << what << '.' << functional;
   };
   // Rare values may not have been seen at all: their errors follow from the golden mean, one step at a time.
-  if (functional == "mean") near(average / scale, std::max(sd, std::sqrt(std::abs(mean) / scale)) / std::sqrt(count));
+  if (functional == "mean")
+    near(average / scale, std::max(sd, std::sqrt(std::abs(mean) / scale)) / std::sqrt(count));
   // 0.7 sd for a normal law, half a step where one step is all the variation.
   if (functional == "sd") near(sd, (sd + 0.5 / scale) / std::sqrt(count));
   if (functional == "p_upper") near_share(share(samples, [&](auto x) { return x >= observed; }));

@@ -24,7 +24,8 @@ struct SampledLaw {
   SampleQuality quality;
 
   SampledLaw(stats::CountTable complete, const std::vector<double>& taus)
-      : table(std::move(complete)), classes(stats::classify_prompts(table)),
+      : table(std::move(complete)),
+        classes(stats::classify_prompts(table)),
         spec(stats::make_score_spec(classes, taus)),
         observed(statistics_of(observed_score(spec, table, classes), classes.pool_size, classes.prompts)) {}
 
@@ -51,15 +52,16 @@ struct SampledLaw {
     if (key.statistic == "best") judge(samples->best, observed.best);
     if (key.statistic == "gap") judge(samples->oracle_minus_mixture, observed.oracle_minus_mixture);
     if (key.statistic == "pass1_gap") {
-      expect_functional(samples->pass_at_1_gap, observed.pass_at_1_gap, prompts() * static_cast<double>(spec.scale),
-                        key.functional, mean, se, what, quality);
+      expect_functional(samples->pass_at_1_gap, observed.pass_at_1_gap,
+                        prompts() * static_cast<double>(spec.scale), key.functional, mean, se, what, quality);
     }
   }
 
-  void expect_rise(const GoldenKey& key, std::size_t t, double mean, double se, const std::string& what) const {
+  void expect_rise(const GoldenKey& key, std::size_t t, double mean, double se,
+                   const std::string& what) const {
     const double pool = static_cast<double>(classes.pool_size);
-    expect_functional(samples->rise[t], observed.rise[t], prompts() * pool * (pool - 1) / 2, key.functional, mean, se,
-                      what, quality);
+    expect_functional(samples->rise[t], observed.rise[t], prompts() * pool * (pool - 1) / 2, key.functional,
+                      mean, se, what, quality);
   }
 };
 
@@ -69,8 +71,8 @@ inline std::size_t tau_index(const std::vector<double>& taus, std::string_view t
 }
 
 // Every monte_carlo and monte_carlo_pmf key of the null laws.
-inline void expect_golden_samples(const Golden& golden, const stats::CountTable& table, std::uint32_t redeal_samples,
-                                  std::uint32_t margin_samples) {
+inline void expect_golden_samples(const Golden& golden, const stats::CountTable& table,
+                                  std::uint32_t redeal_samples, std::uint32_t margin_samples) {
   const auto taus = numbers(golden.input("taus"));
   const auto executor = make_thread_executor(2);
   const stats::Completeness complete, as_fail{1, true};
@@ -101,8 +103,8 @@ inline void expect_golden_samples(const Golden& golden, const stats::CountTable&
     const auto values = numbers(law["times_n"]), masses = numbers(law["prob"]);
     for (std::size_t k = 0; k < values.size(); ++k) {
       const double count = 2e5, se = std::sqrt(masses[k] * (1 - masses[k]) / count * (is_margin ? 1.5 : 1));
-      expect_functional(sampled.samples->gap[tau_index(taus, tau)], static_cast<std::int64_t>(values[k]), 1, "p_equal",
-                        masses[k], se, what, sampled.quality);
+      expect_functional(sampled.samples->gap[tau_index(taus, tau)], static_cast<std::int64_t>(values[k]), 1,
+                        "p_equal", masses[k], se, what, sampled.quality);
     }
   }
 }
@@ -165,7 +167,8 @@ inline void expect_golden_normal(const SampledLaw& law, std::size_t t, simdjson:
   EXPECT_NEAR(minima[draws / 20] / n, value("q05"), slack) << what;
   EXPECT_NEAR(minima[draws - draws / 20] / n, value("q95"), slack) << what;
   const double observed = static_cast<double>(law.observed.gap[t]) - 0.5;
-  const auto upper = static_cast<double>(minima.end() - std::lower_bound(minima.begin(), minima.end(), observed));
+  const auto upper =
+      static_cast<double>(minima.end() - std::lower_bound(minima.begin(), minima.end(), observed));
   EXPECT_NEAR(upper / static_cast<double>(draws), value("p_upper"), 5e-4 + 4 * 0.5 * error) << what;
 }
 
@@ -180,7 +183,8 @@ inline void expect_golden_exact(const SampledLaw& law, simdjson::dom::element ex
     EXPECT_NEAR(exact.mean_oracle, number(at["mean_C_orac"]), kExact) << what;
     EXPECT_NEAR(exact.mean_disagreement, number(at["mean_D"]), kExact) << what;
     const auto members = numbers(at["mean_C_m"]);
-    for (std::size_t m = 0; m < members.size(); ++m) EXPECT_NEAR(exact.mean_policy[m], members[m], kExact) << what;
+    for (std::size_t m = 0; m < members.size(); ++m)
+      EXPECT_NEAR(exact.mean_policy[m], members[m], kExact) << what;
     if (at["D"].error() == simdjson::SUCCESS) {
       expect_golden_tails(exact.disagreement, law.observed.disagreement[t], n, at["D"], what + " D");
       expect_golden_tails(exact.oracle, law.observed.oracle[t], n, at["orac"], what + " orac");
@@ -203,7 +207,8 @@ inline void expect_golden_joint(const SampledLaw& law, simdjson::dom::element ex
                             : name == "D" ? law.samples->disagreement[t]
                                           : law.samples->oracle[t];
       for (const auto [value, mass] : exact["pmf_times_n"].get_object()) {
-        expect_functional(samples, std::stoll(std::string(value)), 1, "p_equal", number(mass), 0, what, law.quality);
+        expect_functional(samples, std::stoll(std::string(value)), 1, "p_equal", number(mass), 0, what,
+                          law.quality);
       }
     }
   }
