@@ -26,7 +26,9 @@ Result<std::unique_ptr<Engine>> Engine::make(config::Settings settings, const Cl
   }
   engine->ledger_ = std::make_unique<state::Ledger>(chosen, engine->store_.get());
   if (auto status = engine->ledger_->open(); !status) {
-    return refuse("state folder " + chosen.state.path + ": " + status.error().message);
+    const auto& message = status.error().message;
+    const bool named = message.find(chosen.state.path) != std::string::npos;
+    return refuse(named ? message : "state folder " + chosen.state.path + ": " + message);
   }
   auto decoder = ingest::make_decoder(chosen.format, chosen.events);
   if (!decoder) return decoder.error();

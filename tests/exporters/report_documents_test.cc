@@ -46,6 +46,14 @@ TEST(Verdict, DependsOnWhichNullsAreExceeded) {
   EXPECT_THAT(joined(one), HasSubstr("Both nulls are needed"));
 }
 
+TEST(Verdict, SaysWhenDrawsHaveOvertakenTheNulls) {
+  auto monitor = fixture::full_monitor();
+  EXPECT_THAT(joined(monitor), Not(HasSubstr("moved on")));
+  monitor.summary.coverage[1].gap = 0.08;
+  EXPECT_THAT(joined(monitor), HasSubstr("moved on since the nulls were last compared, when it was 0.0725"));
+  EXPECT_THAT(joined(monitor), HasSubstr("interval at the last comparison [0.3125, 0.4062]"));
+}
+
 TEST(Verdict, SaysWhatIsUndefined) {
   EXPECT_THAT(joined(fixture::empty_monitor()), HasSubstr("Nothing can be said yet"));
   const auto early = joined(fixture::unevaluated_monitor());

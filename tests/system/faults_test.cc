@@ -121,7 +121,7 @@ TEST(Faults, AStateFolderInUseOrDamagedOrNotOurs) {
 
 TEST(Faults, AFullDiskPausesReadingAndRoomLetsItGoOn) {
   const TempDir dir;
-  const testing::SmallDisk disk(dir.path() / "disk", "24m");
+  const testing::SmallDisk disk(dir.path() / "disk", "32m");
   ASSERT_TRUE(disk.mounted()) << "this test mounts a tmpfs and needs to be root";
   const auto ballast = dir.path() / "disk" / "ballast";
   const auto simulated = run_to_end({GAPWATCH_BINARY, "simulate", "identical", "--prompts", "2000", "--draws", "100",
@@ -133,7 +133,7 @@ TEST(Faults, AFullDiskPausesReadingAndRoomLetsItGoOn) {
   const auto checkpoint = config.find("state: {path: ");
   config.insert(checkpoint + 8, "checkpoint_every: 50ms, ");
   // Room for a database, not for the counts.
-  write_file(ballast, std::string(20 << 20, 'x'));
+  write_file(ballast, std::string(26 << 20, 'x'));
   MonitorProcess monitor(dir.path(), config);
   ASSERT_TRUE(eventually([&] {
     return monitor.get("/readyz").find("no room on the disk") != std::string::npos || !monitor.process().running();
