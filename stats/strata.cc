@@ -36,11 +36,14 @@ Stratum stratum_of(const PoolSums& part, const SumsSpec& spec, const PoolSummary
   out.prompts = summary.complete;
   out.split.coupling = "product";
   out.split.comparator = best_policy;
+  out.paired_split.coupling = "paired";
+  out.paired_split.comparator = best_policy;
   if (summary.complete == 0) return out;
   out.fraction = static_cast<double>(summary.complete) / static_cast<double>(whole.complete);
   out.comparator_rate = summary.pass_at_1[whole.best_single];
   out.premium = summary.premium_product;
   out.split = split_gap(summary, "product", best_policy, *out.comparator_rate);
+  out.paired_split = split_gap(summary, "paired", best_policy, *out.comparator_rate);
   return out;
 }
 
@@ -61,10 +64,10 @@ Strata thin_support(const CountTable& table, double limit, Support support, cons
   const auto whole = summarize(sum_table(table, spec), spec);
   PoolSums thin(spec), dense(spec);
   for (std::size_t i = 0; i < table.prompt_count(); ++i) {
-    const auto none = std::span<const DrawSet* const>();
-    const auto value = support_of(table.row(i), support, draws.empty() ? none : draws.row(i));
+    const auto kept = draws.empty() ? std::span<const DrawSet* const>() : draws.row(i);
+    const auto value = support_of(table.row(i), support, kept);
     if (!value) continue;
-    (*value <= limit + 1e-12 ? thin : dense).add({table.row(i), {}});
+    (*value <= limit + 1e-12 ? thin : dense).add({table.row(i), paired_count(kept)});
   }
   if (whole.complete == 0) return out;
   const auto& best = table.policies[whole.best_single];

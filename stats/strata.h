@@ -19,7 +19,8 @@ enum class Support { kAnySuccess, kExpected, kFirstDraw };
 struct Stratum {
   std::int64_t prompts = 0;
   Number fraction, comparator_rate, premium;
-  GapSplit split;  // product coupling against the best single policy
+  GapSplit split;         // product coupling against the best single policy
+  GapSplit paired_split;  // the same for the paired coupling; no numbers unless every prompt has an aligned draw
 };
 
 struct Strata {
@@ -29,7 +30,7 @@ struct Strata {
 // The smallest draw index judged for every policy.
 std::optional<std::uint64_t> first_aligned(std::span<const DrawSet* const> pool);
 
-// kFirstDraw needs draws; prompts without an aligned draw are in neither stratum.
+// The paired split and kFirstDraw need draws; prompts without an aligned draw are in neither stratum of kFirstDraw.
 Strata thin_support(const CountTable& table, double limit, Support support, const DrawTable& draws = {});
 
 }  // namespace gapwatch::stats
