@@ -162,7 +162,7 @@ Result<std::unique_ptr<Producing>> start_producing(const DemoOptions& options, c
   simulated->effects_from = static_cast<std::uint64_t>(options.rate * options.emerges_after);
   auto simulation = stats::Simulation::make(*simulated);
   if (!simulation) return simulation.error();
-  auto sink = open_sink("kafka://" + brokers + "/" + kTopic, 2);
+  auto sink = open_sink("kafka://" + brokers + "/" + kTopic, 0);
   if (!sink) return sink.error();
   return std::make_unique<Producing>(std::move(*simulation), std::move(*sink), options.rate);
 }

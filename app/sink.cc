@@ -64,7 +64,9 @@ Result<std::unique_ptr<EventSink>> open_topic(const std::string& target, int par
   const auto brokers = rest.substr(0, slash), topic = rest.substr(slash + 1);
   auto producer = ingest::make_kafka_producer(brokers, {{"compression.codec", "lz4"}, {"linger.ms", "20"}});
   if (!producer) return producer.error();
-  if (auto status = ingest::create_topic(brokers, {}, topic, partitions); !status) return status.error();
+  if (partitions > 0) {
+    if (auto status = ingest::create_topic(brokers, {}, topic, partitions); !status) return status.error();
+  }
   return std::unique_ptr<EventSink>(std::make_unique<TopicSink>(std::move(*producer), topic));
 }
 

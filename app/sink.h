@@ -23,7 +23,7 @@ class EventSink {
 };
 
 // "-" is standard output; "kafka://HOST[:PORT][,HOST...]/TOPIC" a topic, which is made with `partitions` where
-// it is not there; anything else a file, made anew.
+// it is not there (0: it is there); anything else a file, made anew.
 Result<std::unique_ptr<EventSink>> open_sink(const std::string& target, int partitions);
 
 // Holds a stream to `per_second` events a second; 0: as fast as it goes.
