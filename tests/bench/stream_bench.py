@@ -46,7 +46,7 @@ def process_figures(pid):
 def monitor(build, bootstrap, topic, events, home):
     config = home / "gapwatch.yaml"
     config.write_text(
-        f"source: {{kafka: {{brokers: \"{bootstrap}\", topics: [{topic}], group: g{time.monotonic_ns()}, queue_size: 512MiB}}}}\n"
+        f"source: {{kafka: {{brokers: \"{bootstrap}\", topics: [{topic}], group: g{time.monotonic_ns()}, queue: 512MiB}}}}\n"
         f"state: {{path: {home / 'state'}}}\nhttp: {{listen: \"127.0.0.1:0\"}}\n"
         "monitors: [{name: m, eval: simulated}]\n")
     log = open(home / "log", "w")
