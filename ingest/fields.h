@@ -146,7 +146,7 @@ inline constexpr auto kSlots = [] {
 
 // The field that a key names, kUnknown for any other. `word` is first_bytes(key), for those who
 // have it at hand.
-inline Field field_of(std::uint64_t word, std::string_view key) {
+[[gnu::always_inline]] inline Field field_of(std::uint64_t word, std::string_view key) {
   const auto& slot = key_table::kSlots[key_table::slot_of(word, key_table::kMultiplier)];
   if (slot.word != word || slot.size != key.size()) return Field::kUnknown;
   if (key.size() > 8 && name_of(slot.field).substr(8) != key.substr(8)) return Field::kUnknown;

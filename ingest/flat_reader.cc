@@ -141,10 +141,20 @@ class FlatReader {
     return true;
   }
 
+  // A plain integer at once; scan_number() knows the rest of what a number can be.
   bool read_number(Raw& value) {
-    const char* stop = scan_number(at_, end_, value);
-    if (stop == nullptr) return false;
-    at_ = stop;
+    const char* at = at_;
+    std::uint64_t number = 0;
+    for (unsigned digit = 0; (digit = static_cast<unsigned char>(*at) - unsigned{'0'}) <= 9; ++at) number = number * 10 + digit;
+    const auto size = at - at_;
+    const bool plain = size >= 1 && size <= 18 && (*at_ != '0' || size == 1) && (*at == ',' || *at == '}');
+    if (plain) {
+      value = {Kind::kInteger, std::string_view(at_, at), number};
+    } else {
+      at = scan_number(at_, end_, value);
+      if (at == nullptr) return false;
+    }
+    at_ = at;
     return true;
   }
 
