@@ -47,6 +47,7 @@ rocksdb::Options rocks_options(const RocksOptions& options) {
   rocks.max_write_buffer_number = 2;
   rocks.max_background_jobs = 2;
   rocks.max_total_wal_size = 4 * options.write_buffer_bytes;
+  rocks.allow_fallocate = false;  // a small disk is not filled with room set aside
   rocks.keep_log_file_num = 2;
   rocks.max_log_file_size = 1 << 20;
   rocks.max_open_files = 256;
