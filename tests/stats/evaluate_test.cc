@@ -35,7 +35,9 @@ void expect_defined(const Evaluation& e) {
   EXPECT_TRUE(std::isfinite(e.prior.alpha) && std::isfinite(e.prior.beta));
   expect_finite(e.effective_pool_size, "effective pool size");
   expect_finite(e.conservative_premium_floor, "floor");
-  if (e.noise_share_interval) EXPECT_LE(e.noise_share_interval->low, e.noise_share_interval->high);
+  if (e.noise_share_interval) {
+    EXPECT_LE(e.noise_share_interval->low, e.noise_share_interval->high);
+  }
   for (const auto& at : e.thresholds) {
     for (const auto& both : {at.gap, at.disagreement, at.rise}) {
       expect_finite(both.redeal);
