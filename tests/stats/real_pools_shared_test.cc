@@ -30,7 +30,10 @@ std::string unpacked(const std::string& path) {
 // A stream of draw events as a table and its draws, prompts and policies by name.
 struct Pool {
   explicit Pool(const std::string& name) {
-    const simdjson::padded_string text(unpacked(std::string(GAPWATCH_SHARED_DIR) + "/data/" + name + ".jsonl.gz"));
+    std::string path = GAPWATCH_SHARED_DIR "/data/";
+    path += name;
+    path += ".jsonl.gz";
+    const simdjson::padded_string text(unpacked(path));
     simdjson::dom::parser parser;
     std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::uint64_t, bool>>> cells;
     std::set<std::string> prompts, policies;

@@ -480,5 +480,46 @@ TEST(GoldenWorkedExamples, Need) {
   }
 }
 
+// Rates with at most four decimals as counts.
+std::vector<CellCount> row_of_rates(const std::vector<double>& rates) {
+  std::vector<CellCount> row;
+  for (const double rate : rates) row.push_back({10'000, static_cast<std::uint32_t>(std::lround(rate * 10'000))});
+  return row;
+}
+
+TEST(GoldenWorkedExamples, Union) {
+  const Golden golden(testing::golden_path("worked_examples"));
+  const auto expected = golden.expected("union").get_array().value();
+  std::size_t at = 0;
+  for (const auto rates : golden.input("union").get_array()) {
+    const auto row = row_of_rates(testing::numbers(rates));
+    const auto spec = spec_for(row.size(), {});
+    PoolSums sums(spec);
+    sums.add({row, {}});
+    const auto summary = summarize(sums, spec);
+    const auto want = expected.at(at++).value();
+    EXPECT_NEAR(summary.union_product, testing::number(want["product"]), testing::kExact);
+    EXPECT_NEAR(summary.ceiling, testing::number(want["ceiling"]), testing::kExact);
+    EXPECT_NEAR(summary.premium_product, testing::number(want["premium"]), testing::kExact);
+    EXPECT_NEAR(summary.frechet_upper, testing::number(want["frechet"].at(1)), testing::kExact);
+    EXPECT_NEAR(summary.ceiling, testing::number(want["frechet"].at(0)), testing::kExact);
+  }
+}
+
+TEST(GoldenWorkedExamples, OnePremiumThreeShares) {
+  const Golden golden(testing::golden_path("worked_examples"));
+  const auto input = golden.input("share_vs_router");
+  const auto row = row_of_rates(testing::numbers(input["rates"].at(0)));
+  const auto spec = spec_for(row.size(), {});
+  PoolSums sums(spec);
+  sums.add({row, {}});
+  const auto summary = summarize(sums, spec);
+  const auto expected = golden.expected("share_vs_router").get_array().value();
+  std::size_t at = 0;
+  for (const double q : testing::numbers(input["q"])) {
+    expect_split(split_gap(summary, "product", "router", q), expected.at(at++));
+  }
+}
+
 }  // namespace
 }  // namespace gapwatch::stats
