@@ -73,7 +73,7 @@ class RunningDaemon final : public Daemon, private exporters::Views {
   // Of the counting thread.
   steady_clock::time_point next_publish_{};
   std::uint64_t published_records_ = UINT64_MAX, published_evaluations_ = 0, last_records_ = 0;
-  bool is_paused_ = false;
+  bool is_paused_ = false, idle_ = false;
   std::string source_trouble_;
 };
 
@@ -111,6 +111,7 @@ Status RunningDaemon::stop() {
 void RunningDaemon::count() {
   while (!stopping_ && count_once()) {
   }
+  idle_ = true;
   // A finite source has ended: what it said stays on show, and is evaluated, until the daemon is stopped.
   if (!failed_) outcome_ = engine_->pipeline().checkpoint();
   while (!stopping_ && !failed_) {
@@ -136,11 +137,11 @@ bool RunningDaemon::count_once() {
   if (!more) log::warn(more.error().message);
 
   const auto records = engine_->pipeline().counters().records;
-  const bool idle = records == last_records_;
+  idle_ = records == last_records_;
   last_records_ = records;
   const bool news = records != published_records_ || evaluator_->finished() != published_evaluations_;
   const bool over = more && !*more;
-  if (over || clock_.steady_now() >= next_publish_ || (idle && news)) publish();
+  if (over || clock_.steady_now() >= next_publish_ || (idle_ && news)) publish();
   return !over;
 }
 
@@ -171,7 +172,7 @@ void RunningDaemon::evaluate_what_is_due(const std::vector<state::MonitorMoment>
   std::optional<state::MonitorIndex> first;
   steady_clock::duration longest{};
   for (state::MonitorIndex index = 0; index < moments.size(); ++index) {
-    const auto waited = evaluator_->due(moments[index]);
+    const auto waited = evaluator_->due(moments[index], idle_);
     if (!waited || (first && *waited <= longest)) continue;
     first = index;
     longest = *waited;
@@ -191,7 +192,7 @@ std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(
     report.evaluated_at = evaluated->at;
     report.evaluation_seconds = evaluated->seconds;
     const auto age = milliseconds(clock_.now_ms() - evaluated->at);
-    if (report.state == "quiet" && age > kStaleIntervals * moment.config.evaluate_every && evaluator_->due(moment)) {
+    if (report.state == "quiet" && age > kStaleIntervals * moment.config.evaluate_every && evaluator_->due(moment, true)) {
       report.state = "stale";
     }
   }

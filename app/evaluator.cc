@@ -1,9 +1,11 @@
 #include "app/evaluator.h"
 
+#include <sys/resource.h>
+
 namespace gapwatch::app {
 
 Evaluator::Evaluator(const Clock& clock, std::size_t threads)
-    : clock_(clock), executor_(make_thread_executor(threads)), thread_([this] { work(); }) {}
+    : clock_(clock), threads_(threads), started_(clock.steady_now()), thread_([this] { work(); }) {}
 
 Evaluator::~Evaluator() {
   {
@@ -14,11 +16,16 @@ Evaluator::~Evaluator() {
   thread_.join();
 }
 
-std::optional<std::chrono::steady_clock::duration> Evaluator::due(const state::MonitorMoment& moment) const {
+std::optional<std::chrono::steady_clock::duration> Evaluator::due(const state::MonitorMoment& moment,
+                                                                       bool idle) const {
   const std::lock_guard lock(mutex_);
   if (busy_ || moment.sums.pool.complete == 0) return std::nullopt;
   const auto last = last_.find(moment.config.name);
-  if (last == last_.end()) return std::chrono::steady_clock::duration::max();
+  if (last == last_.end()) {
+    const bool soon = !idle && clock_.steady_now() - started_ < moment.config.evaluate_every;
+    if (soon) return std::nullopt;
+    return std::chrono::steady_clock::duration::max();
+  }
   const bool other_pool = last->second.pool != moment.pool;
   if (!other_pool && last->second.sums == moment.sums) return std::nullopt;
   const auto interval = other_pool ? std::min(moment.config.evaluate_every, std::chrono::milliseconds(1'000))
@@ -58,6 +65,8 @@ void Evaluator::forget() {
 }
 
 void Evaluator::work() {
+  setpriority(PRIO_PROCESS, 0, 10);  // on Linux: of this thread, and of the workers it starts
+  const auto executor = make_thread_executor(threads_);
   for (;;) {
     Job job;
     std::uint64_t era = 0;
@@ -71,7 +80,7 @@ void Evaluator::work() {
     }
     const auto start = clock_.steady_now();
     Evaluated done;
-    done.evaluation = std::make_shared<const stats::Evaluation>(evaluate(*job.snapshot, job.moment, *executor_));
+    done.evaluation = std::make_shared<const stats::Evaluation>(evaluate(*job.snapshot, job.moment, *executor));
     done.snapshot = std::move(job.snapshot);
     done.prior = {done.evaluation->prior.alpha, done.evaluation->prior.beta};
     done.alarm_threshold = job.moment.config.alarm_threshold;

@@ -3,7 +3,7 @@
 // Between batches the counting thread asks due() of every monitor and, where it is, hands over a copy
 // of the table with deliver(). Results are read by any thread.
 //
-// Threads: a thread of its own, and workers. due() and deliver() are the counting thread's.
+// Threads: a thread of its own, and workers, all of lower priority than counting. due() and deliver() are the counting thread's.
 #pragma once
 
 #include <chrono>
@@ -36,8 +36,10 @@ class Evaluator {
   ~Evaluator();
 
   // For how long this monitor's table has been wanted; nothing where it is not: something is under way, its
-  // interval has not passed, or nothing changed since its last evaluation. A changed pool does not wait.
-  std::optional<std::chrono::steady_clock::duration> due(const state::MonitorMoment& moment) const;
+  // interval has not passed, or nothing changed since its last evaluation. A changed pool does not wait; the
+  // first evaluation waits for the stream to be `idle`, an interval at most, so that a backlog is not
+  // evaluated on its way.
+  std::optional<std::chrono::steady_clock::duration> due(const state::MonitorMoment& moment, bool idle) const;
   void deliver(state::MonitorMoment moment, std::shared_ptr<const state::TableSnapshot> snapshot);
 
   // The latest of a monitor; nothing before its first.
@@ -61,7 +63,8 @@ class Evaluator {
   void work();
 
   const Clock& clock_;
-  std::unique_ptr<Executor> executor_;
+  const std::size_t threads_;
+  const std::chrono::steady_clock::time_point started_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::optional<Job> job_;
