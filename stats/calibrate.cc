@@ -12,7 +12,6 @@ namespace {
 enum Stream : std::uint32_t { kStreamSeed = 0xca11, kRoutingDraws, kShiftedOutcomes };
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kStay = 0.8;
 
 // Responses until the alarm, by process; kNever.
 struct Alarms {
@@ -27,7 +26,7 @@ class Arrivals {
         simulation_(std::move(simulation)),
         random_(seed, kRoutingDraws),
         outcome_(seed, kShiftedOutcomes),
-        last_(scenario.stream.prompts, kNobody),
+        last_(scenario.stream.prompts, scenario.routing == Routing::kWinStayPerBatch ? 0 : kNobody),
         answered_(scenario.stream.prompts, 0),
         propensities_(scenario.stream.policies) {}
 
@@ -77,15 +76,15 @@ class Arrivals {
 
   Response win_stay() {
     const auto prompt = static_cast<std::uint32_t>(bounded(random_, scenario_.stream.prompts));
-    auto& last = last_[prompt];  // the policy of the last response, where that was a success
-    const double stay = last == kNobody ? 0 : kStay;
+    auto& last = last_[prompt];  // the policy to stay with
+    const double stay = last == kNobody ? 0 : scenario_.stay;
     const std::uint32_t policy = bernoulli(random_, stay) ? last : any_policy();
     std::fill(propensities_.begin(), propensities_.end(), (1 - stay) / policies());
     if (last != kNobody) propensities_[last] += stay;
     const bool success = outcome(prompt, policy);
     last = success ? policy : kNobody;
-    if (++answered_[prompt] % kBatchSize == 0 && scenario_.routing == Routing::kWinStayPerBatch)
-      last = kNobody;
+    if (++answered_[prompt] % kBatchSize == 0 && scenario_.routing == Routing::kWinStayPerBatch) last = 0;
+    last = kNobody;
     return {{prompt}, policy, success, number_, {}};
   }
 
@@ -188,6 +187,8 @@ Status check(const CalibrationScenario& scenario, const CalibrationOptions& opti
   if (!(scenario.change_at >= 0 && scenario.change_at < scenario.responses_per_cell)) {
     return refuse("the change must come before the end of the stream");
   }
+  if (!(scenario.stay >= 0 && scenario.stay <= 1))
+    return refuse("the probability to stay must be from 0 to 1");
   if (scenario.propensities && scenario.routing == Routing::kBursty)
     return refuse("bursty traffic has no propensities");
   if (scenario.propensities && scenario.routing == Routing::kSimulated &&

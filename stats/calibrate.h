@@ -29,7 +29,7 @@ enum class Routing {
   kSimulated,  // as the stream's traffic says, without regard to outcomes
   kBursty,     // runs of up to 40 responses on one prompt, mostly of one policy
   kWinStay,    // after a success on a prompt stay with that policy (with probability 0.8), else at random
-  kWinStayPerBatch,  // the same, but the memory of a prompt is wiped after every eighth response
+  kWinStayPerBatch,  // the same, but on every prompt each eight responses begin anew with the first policy
 };
 
 struct CalibrationScenario {
@@ -37,6 +37,7 @@ struct CalibrationScenario {
   // Half of the policies (rounded down) this much better than the others, on the logit scale.
   double group_shift = 0;
   Routing routing = Routing::kSimulated;
+  double stay = 1;                 // of the win-stay routers, in [0, 1]
   bool propensities = false;       // the routing probabilities are logged
   double responses_per_cell = 64;  // length of a stream
   // The stream's effects set in after this many responses per cell; before, its effects_before hold.
