@@ -50,6 +50,17 @@ std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, 
   return intervals[index];
 }
 
+bool evaluation_is_current(const MonitorReport& monitor) {
+  for (const auto& coverage : monitor.summary.coverage) {
+    const auto* nulls = nulls_at(monitor, coverage.tau);
+    if (nulls == nullptr) continue;
+    for (const auto* null : {&nulls->gap.redeal, &nulls->gap.margin}) {
+      if (*null && std::abs((*null)->observed - coverage.gap) > 1e-9) return false;
+    }
+  }
+  return true;
+}
+
 std::string_view prior_name(config::PriorKind kind) {
   switch (kind) {
     case config::PriorKind::kUniform: return "uniform";

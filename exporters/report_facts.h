@@ -39,6 +39,10 @@ const stats::ThresholdNulls* nulls_at(const MonitorReport& monitor, double tau);
 // evaluation is of another pool.
 std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, std::size_t index);
 
+// The evaluation is of the counts shown: false while draws have moved the oracle gap since, so that
+// nulls, intervals and p-values are of an earlier moment. True where there is none.
+bool evaluation_is_current(const MonitorReport& monitor);
+
 std::string_view prior_name(config::PriorKind kind);
 
 // The states a monitor can be in, as /metrics lists them.

@@ -269,7 +269,8 @@ void write_live_monitor(JsonWriter& json, const MonitorReport& monitor) {
   write_monitor_open(json, monitor);
   json.key("evaluation");
   if (monitor.evaluation) {
-    json.begin_object().member("at", monitor.evaluated_at).member("seconds", monitor.evaluation_seconds).end_object();
+    json.begin_object().member("at", monitor.evaluated_at).member("seconds", monitor.evaluation_seconds);
+    json.member("current", evaluation_is_current(monitor)).end_object();
   } else {
     json.null();
   }

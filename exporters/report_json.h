@@ -21,8 +21,8 @@ namespace gapwatch::exporters {
 std::string report_json(const Report& report);
 
 // One monitor, as in the report, with `verdict`, the sentences of the text report, and `evaluation: {at,
-// seconds}`: when the nulls were last compared (milliseconds since the Unix epoch) and how long it
-// took; null before the first time. Between
+// seconds, current}`: when the nulls were last compared (milliseconds since the Unix epoch), how long it took,
+// and whether the gaps are still those; null before the first time. Between
 // evaluations the counts move on, so a comparison's own `observed` is the one it was made with.
 std::string monitor_json(const MonitorReport& monitor);
 

@@ -51,13 +51,22 @@ std::string conclusion(const stats::BothNulls& nulls, double alpha) {
                      "absence of evidence, not evidence that the policies are alike.", shortest(alpha));
 }
 
+// Nothing while the comparisons are of the counts shown.
+std::string moment_sentence(const MonitorReport& monitor, const stats::ThresholdNulls& nulls) {
+  if (evaluation_is_current(monitor)) return "";
+  const auto& then = nulls.gap.redeal ? nulls.gap.redeal : nulls.gap.margin;
+  return fmt::format(" The draws have moved on since the nulls were last compared, when it was {}; what follows is of "
+                     "that moment.", then ? number_text(then->observed) : "undefined");
+}
+
 std::string gap_sentence(const MonitorReport& monitor, const stats::CoverageSummary& coverage) {
   const auto head = fmt::format("At tau = {} the oracle gap is {} over {} complete prompts (scorer {}).",
                                 shortest(coverage.tau), number_text(coverage.gap), monitor.summary.complete,
                                 printable_name(monitor.scorer));
   const auto* nulls = nulls_at(monitor, coverage.tau);
   if (nulls == nullptr) return head + " It has not been compared with the null laws yet, so it may be noise.";
-  return fmt::format("{} {} {} {} These are fixed-sample p-values, not for repeated looks.", head,
+  return fmt::format("{}{} {} {} {} These are fixed-sample p-values, not for repeated looks.", head,
+                     moment_sentence(monitor, *nulls),
                      against("re-deal", "if the policies shared each prompt's rate", nulls->gap.redeal),
                      against("margin-preserving", "if they differed only in overall quality", nulls->gap.margin),
                      conclusion(nulls->gap, monitor.alpha));
@@ -76,7 +85,9 @@ std::string split_sentence(const MonitorReport& monitor) {
                      "{}{}.",
                      number_text(gap.total), comparator, gap.coupling, number_text(gap.recoverable),
                      number_text(gap.noise), percent_text(gap.noise_share),
-                     interval ? ", interval " + interval_text(interval) : "");
+                     interval ? (evaluation_is_current(monitor) ? ", interval " : ", interval at the last comparison ") +
+                                    interval_text(interval)
+                              : "");
 }
 
 }  // namespace

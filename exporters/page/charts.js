@@ -22,7 +22,7 @@ const kNulls = [["redeal", "re-deal null"], ["margin", "margin-preserving null"]
 
 function band(null_, name, label, tau, x, width, y, context) {
   const title = `${label}, tau ${tau}: oracle gap L under the null\n5–95%: ${range([null_.p05, null_.p95])}, mean ` +
-    `${ratio(null_.mean)}\nobserved ${ratio(null_.observed)}, excess ${signed(null_.excess)}, fixed-sample upper p ` +
+    `${ratio(null_.mean)}\nobserved then ${ratio(null_.observed)}, excess ${signed(null_.excess)}, fixed-sample upper p ` +
     `${pValue(null_.p_upper)} (${null_.method}, ${null_.samples} samples)\n${context}`;
   const top = y(null_.p95);
   return svg("g", { title },

@@ -12,7 +12,7 @@ async function fetchJson(path) {
 
 const monitorPath = (name) => `/api/v1/monitors/${encodeURIComponent(name)}`;
 
-// handlers: list(document), monitor(monitor), link(state) with "live", "polling" or "lost".
+// handlers: list(document), monitor(monitor), stream(health, at), link(state) with "live", "polling" or "lost".
 export class Live {
   constructor(handlers) {
     this.handlers = handlers;
@@ -40,10 +40,13 @@ export class Live {
     this.triedAt = Date.now();
     const source = new EventSource(`${monitorPath(this.name)}/events`);
     this.source = source;
-    source.onmessage = (event) => {
+    source.onopen = () => {
       if (source !== this.source) return;
       this.streaming = true;
       this.handlers.link("live");
+    };
+    source.onmessage = (event) => {
+      if (source !== this.source) return;
       const message = JSON.parse(event.data);
       this.handlers.stream(message.stream, message.at);
       this.handlers.monitor(message.monitor);
@@ -61,13 +64,14 @@ export class Live {
       if (this.name !== null && !this.streaming) {
         const name = this.name;
         const monitor = await fetchJson(monitorPath(name));
-        if (name === this.name) {
+        if (name === this.name && !this.streaming) {
           this.handlers.monitor(monitor);
           this.handlers.link("polling");
         }
         if (!this.source && Date.now() - this.triedAt > kRetryStream) this.open();
       }
     } catch {
+      this.streaming = false;
       this.handlers.link("lost");
     }
     setTimeout(() => this.tick(), kListEvery);

@@ -33,7 +33,8 @@ function drawMonitor() {
   const m = monitor;
   if (m === null) return;
   document.title = `${m.name} · gapwatch`;
-  const { evaluation, ...rest } = m;
+  // When the nulls were compared is in the summary alone, unless newer draws have overtaken them.
+  const rest = { ...m, evaluation: m.evaluation?.current ? null : m.evaluation };
   draw(slots.summary, m, () => sections.summary(m));
   draw(slots.gaps, [rest, chartWidth(slots.gaps)], () => sections.gaps(m, chartWidth(slots.gaps)));
   draw(slots.split, [rest, chartWidth(slots.split)], () => sections.split(m, chartWidth(slots.split)));

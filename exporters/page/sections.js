@@ -24,6 +24,10 @@ export function stateBadge(state) {
   return html("span", { class: known ? `state ${state}` : "state", title: known ? kStates[state] : null }, state);
 }
 
+// Intervals, nulls and p-values of an evaluation that newer draws have overtaken.
+const overtaken = (m) => m.evaluation !== null && !m.evaluation.current
+  ? html("p", { class: "note" }, `Intervals, nulls and p-values are of ${time(m.evaluation.at)}; draws have come since, so they may not fit the counts beside them.`) : null;
+
 const measured = (m) => m.prompts.complete > 0 && m.oracle.best_single !== null;
 const card = (title, ...content) => html("section", { class: "card" }, html("h2", {}, title), content);
 const small = (text) => html("p", { class: "small" }, text);
@@ -79,6 +83,7 @@ export function gaps(m, width) {
       html("span", {}, html("i", { class: "key-redeal" }), "re-deal, 5–95% and mean"),
       html("span", {}, html("i", { class: "key-margin" }), "margin-preserving, 5–95% and mean")),
     compared ? null : html("p", { class: "note" }, "The nulls have not been compared yet: how much of the gap is noise is unknown."),
+    overtaken(m),
     table("Oracle gap by threshold and null", columns, nullRows(m)),
     small("p-values are fixed-sample: right for one look, not for watching them change. A gap inside a band is what noise alone makes. Re-deal: policies share each prompt's rate. Margin-preserving: they differ only in overall quality."));
 }
@@ -131,7 +136,7 @@ export function policies(m) {
   rows.sort((a, b) => Number(b.cells[2].text) - Number(a.cells[2].text) || 0);
   const columns = [{ name: "policy", word: true }, { name: "0 … 1", word: true }, { name: "pass@1" }, { name: "interval" }, { name: "rAUC" },
     ...m.coverage.map((at) => ({ name: `cov. τ ${at.tau}` }))];
-  return card("Policies", measured(m) ? null : small("Rates are undefined until a prompt has been answered by every policy."), table("Policies", columns, rows));
+  return card("Policies", measured(m) ? null : small("Rates are undefined until a prompt has been answered by every policy."), overtaken(m), table("Policies", columns, rows));
 }
 
 export function checks(m) {
