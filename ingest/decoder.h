@@ -29,8 +29,8 @@ struct Decoded {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // `topic` gives the default eval. The Decoded's views live until the next call.
-  virtual const Decoded& decode(const Record& record, std::string_view topic) = 0;
+  // `eval` is the default eval (Source::default_eval). The Decoded's views live until the next call.
+  virtual const Decoded& decode(const Record& record, std::string_view eval) = 0;
 };
 
 // `format` is the config's; only "native" here. An unknown one refuses and names the known ones.

@@ -185,6 +185,16 @@ class LineCutter {
   Offset line_ = 0;
 };
 
+// "runs/math500.jsonl.gz" -> "math500"; standard input is "stdin".
+std::string stem(const std::string& file) {
+  if (file == "-") return "stdin";
+  auto name = file.substr(file.rfind('/') + 1);
+  for (const char* ending : {".gz", ".zst", ".jsonl", ".ndjson", ".json"}) {
+    if (name.size() > std::strlen(ending) && name.ends_with(ending)) name.resize(name.size() - std::strlen(ending));
+  }
+  return name;
+}
+
 class FileSource final : public Source {
  public:
   FileSource(const std::vector<std::string>& files, std::size_t max_line_bytes)
@@ -217,6 +227,7 @@ class FileSource final : public Source {
   }
 
   std::optional<std::string> input_sha256() const override { return digest_.hex(); }
+  std::string default_eval(const std::string& topic) const override { return stem(topic); }
 
   void close(SourceHandler& handler) override {
     for (std::size_t i = 0; i < next_.size() && !closed_; ++i) handler.on_revoked(static_cast<PartitionIndex>(i));

@@ -31,7 +31,7 @@ Result<std::optional<Offset>> Pipeline::on_assigned(PartitionIndex index, const 
   if (held_.size() <= index) held_.resize(index + 1);
   auto next = ledger_.take_partition(name.topic, name.partition);
   if (!next) return next.error();
-  held_[index] = {name, ledger_.shard(name.topic, name.partition), next->value_or(-1)};
+  held_[index] = {name, source_.default_eval(name.topic), ledger_.shard(name.topic, name.partition), next->value_or(-1)};
   assigned_once_ = true;
   ++counters_.rebalances;
   log::info(*next ? fmt::format("partition {}/{}: going on at {}", name.topic, name.partition, **next)
@@ -67,7 +67,7 @@ void Pipeline::on_records(std::span<const Record> records) {
 
 void Pipeline::count_record(Held& held, const Record& record) {
   ++counters_.records;
-  const Decoded& decoded = decoder_.decode(record, held.name.topic);
+  const Decoded& decoded = decoder_.decode(record, held.default_eval);
   if (decoded.action == Decoded::Action::kReject) {
     fate_.reject(counters_.rejected, held.name, record, decoded.reason, decoded.detail);
     return;

@@ -65,6 +65,7 @@ class Pipeline final : public SourceHandler {
  private:
   struct Held {
     PartitionName name;
+    std::string default_eval;
     state::Shard* shard = nullptr;
     Offset saved = -1;  // next offset told to the source
   };

@@ -78,6 +78,9 @@ class Source {
   // SHA-256, in hexadecimal, of every byte read so far as it lies on disk, files in order; nothing
   // where the source is not made of files.
   virtual std::optional<std::string> input_sha256() const { return std::nullopt; }
+  // What an event's eval is where neither it nor the config says: the topic; of a file, its name without
+  // folders and endings.
+  virtual std::string default_eval(const std::string& topic) const { return topic; }
   // Gives up the assignment (on_revoked is called for each partition) and leaves the group.
   virtual void close(SourceHandler& handler) = 0;
 };

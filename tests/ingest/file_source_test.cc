@@ -222,5 +222,13 @@ TEST_F(Files, APipeIsReadAsItComes) {
   ::close(saved);
 }
 
+TEST_F(Files, TheDefaultEvalIsTheFilesNameAlone) {
+  const auto source = make_file_source({write("math500.jsonl", "{}\n")}).value();
+  EXPECT_EQ(source->default_eval("/runs/july/math500.jsonl.gz"), "math500");
+  EXPECT_EQ(source->default_eval("math.500.jsonl.zst"), "math.500");
+  EXPECT_EQ(source->default_eval(".gz"), ".gz");
+  EXPECT_EQ(source->default_eval("-"), "stdin");
+}
+
 }  // namespace
 }  // namespace gapwatch::ingest
