@@ -67,7 +67,7 @@ void set_thresholds(Evaluation& out, const CountTable& table, const EvaluationSe
     at.split_half = {halves[t].matched, halves[t].scoring_half};
     at.mixing_floor = mixing_floor(table, taus[t]);
     at.member_spread = member_spread(table, taus[t], {.replicates = spreads, .seed = settings.seed}, executor);
-    at.gap_by_size = rise(table, taus[t], {.seed = settings.seed}).sizes;
+    at.gap_by_size = rise(table, taus[t], {.seed = settings.seed, .samples = 200, .mixture_work = 20'000'000}).sizes;
     if (settings.rates == config::RateKind::kPosterior) at.posterior = coverage_at(table, taus[t], prior);
   }
 }

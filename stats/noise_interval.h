@@ -22,7 +22,7 @@
 
 namespace gapwatch::stats {
 
-inline constexpr std::size_t kMostBootstrapCells = 60'000;
+inline constexpr std::size_t kMostBootstrapCells = 20'000;
 
 struct NestedBootstrap {
   BetaPrior prior{};

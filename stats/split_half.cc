@@ -65,8 +65,11 @@ struct SplitScores {
 class Splitter {
  public:
   Splitter(const CountTable& table, std::span<const double> thresholds)
-      : table_(table), thresholds_(thresholds), law_(table.cells.size()) {
-    for (std::size_t c = 0; c < table.cells.size(); ++c) law_[c] = &laws_.of(table.cells[c]);
+      : table_(table), thresholds_(thresholds), law_(table.cells.size()), needs_(table.cells.size()) {
+    for (std::size_t c = 0; c < table.cells.size(); ++c) {
+      law_[c] = &laws_.of(table.cells[c]);
+      needs_[c] = needs_of(table.cells[c].trials);
+    }
   }
 
   std::vector<SplitScores> split(std::uint64_t seed, std::uint64_t replicate, bool with_choice) const {
@@ -80,8 +83,9 @@ class Splitter {
       draw(random, i, half, rest);
       for (std::size_t t = 0; t < thresholds_.size(); ++t) {
         for (std::size_t m = 0; m < pool; ++m) {
-          chosen[t][m] += covers(half[m], need(thresholds_[t], half[m].trials));
-          scored[t][m] += covers(rest[m], need(thresholds_[t], rest[m].trials));
+          const auto& needed = (*needs_[i * pool + m])[t];
+          chosen[t][m] += covers(half[m], needed.half);
+          scored[t][m] += covers(rest[m], needed.rest);
         }
         if (with_choice) honest[t] += choice_covers(half, rest, thresholds_[t]);
       }
@@ -92,6 +96,19 @@ class Splitter {
   }
 
  private:
+  struct Needed {
+    std::uint32_t half, rest;
+  };
+  using Needs = std::vector<Needed>;  // by threshold
+
+  const Needs* needs_of(std::uint32_t trials) {
+    auto& needs = made_[trials];
+    if (needs.empty()) {
+      for (const double tau : thresholds_) needs.push_back({need(tau, trials / 2), need(tau, trials - trials / 2)});
+    }
+    return &needs;
+  }
+
   void draw(FastRandom& random, std::size_t prompt, std::vector<CellCount>& half, std::vector<CellCount>& rest) const {
     const auto pool = table_.pool_size();
     for (std::size_t m = 0; m < pool; ++m) {
@@ -138,6 +155,8 @@ class Splitter {
   std::span<const double> thresholds_;
   HalfLaws laws_;
   std::vector<const HalfLaw*> law_;  // by cell
+  std::map<std::uint32_t, Needs> made_;
+  std::vector<const Needs*> needs_;  // by cell
 };
 
 struct Average {
@@ -174,7 +193,7 @@ std::vector<SplitHalfResult> split_half(const CountTable& table, std::span<const
   if (split.prompt_count() == 0) return out;
   const bool exact = exact_work(split) <= 1e10;
   const auto honest = exact ? honest_means(split, thresholds, false, executor) : std::vector<double>();
-  const auto affordable = std::clamp(2e9 / static_cast<double>(split.cells.size()), 20.0, 1e9);
+  const auto affordable = std::clamp(1e8 / static_cast<double>(split.cells.size()), 20.0, 1e9);
   const auto replicates = static_cast<std::uint32_t>(std::clamp<double>(options.replicates, 1, affordable));
   const Splitter splitter(split, thresholds);
   std::vector<std::vector<SplitScores>> scores(replicates);

@@ -29,7 +29,7 @@
 namespace gapwatch::stats {
 
 struct SplitHalfOptions {
-  std::uint32_t replicates = 400;  // at least 1; on tables of over 10^7 / 2 cells fewer are made, at least 20
+  std::uint32_t replicates = 400;  // at least 1; fewer are made where cells x replicates would pass 10^8, at least 20
   std::uint64_t seed = 1;
 };
 

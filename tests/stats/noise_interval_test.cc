@@ -45,7 +45,7 @@ TEST(NoiseInterval, TheSameForAnyNumberOfThreadsAndSeeded) {
 
 TEST(NoiseInterval, LargeTablesAreDrawnInPart) {
   // Ten times as many cells as a replicate draws, all of one kind: the interval must shrink as if all were drawn.
-  const auto small = testing::random_table({.prompts = 30'000, .policies = 2, .trials_from = 1, .trials_to = 1}, 5);
+  const auto small = testing::random_table({.prompts = 10'000, .policies = 2, .trials_from = 1, .trials_to = 1}, 5);
   auto large = small;
   for (int copy = 1; copy < 10; ++copy) large.cells.insert(large.cells.end(), small.cells.begin(), small.cells.end());
   InlineExecutor executor;
