@@ -11,7 +11,7 @@ namespace gapwatch::stats {
 namespace {
 
 constexpr std::uint32_t kStream = 0x4D47;  // margin chains
-constexpr std::uint64_t kPilotRounds = 320, kPilotBurn = 64;
+constexpr std::uint64_t kPilotRounds = 320, kFewestPilotRounds = 40;
 constexpr double kLagCorrelation = 0.2;
 constexpr std::size_t kMaxLag = 32;
 
@@ -298,8 +298,7 @@ void measure(MarginChainResult& out, std::size_t samples) {
 
 }  // namespace
 
-bool needs_long_cycles(const CountTable& table, const PromptClasses& classes) {
-  (void)table;
+bool needs_long_cycles(const PromptClasses& classes) {
   constexpr std::size_t kEnough = 3;
   // Prompts of one pattern miss the same policies: three of them stand for all.
   std::vector<std::uint64_t> prompts(classes.patterns.size(), 0);
@@ -334,6 +333,39 @@ bool needs_long_cycles(const CountTable& table, const PromptClasses& classes) {
   return matched >= kEnough;
 }
 
+namespace {
+
+// Runs the pilot towards equilibrium and gives its trace after that, a round each.
+NullSamples run_pilot(Chain& pilot, const ScoreSpec& spec, const MarginChainOptions& options) {
+  const std::uint64_t affordable = options.max_moves / 4 / pilot.moves_a_round();
+  const std::uint64_t rounds = std::clamp<std::uint64_t>(affordable, kFewestPilotRounds, kPilotRounds);
+  const std::uint64_t burn = rounds / 5;
+  NullSamples trace(spec.thresholds.size(), rounds - burn);
+  FastRandom random(options.seed, kStream, 1ull << 32);
+  for (std::uint64_t k = 0; k < rounds; ++k) {
+    pilot.round(random);
+    if (k >= burn) trace.put(k - burn, pilot.statistics());
+  }
+  return trace;
+}
+
+// Independent chains from the pilot's end, each giving its share of the samples.
+void run_chains(const Chain& pilot, std::uint64_t seed, std::size_t samples, MarginChainResult& out,
+                Executor& executor) {
+  const std::size_t share = samples / out.chains;
+  executor.run(out.chains, [&](std::size_t k) {
+    FastRandom random(seed, kStream, k);
+    Chain chain = pilot;
+    for (std::uint64_t r = 0; r < out.burn_in_rounds; ++r) chain.round(random);
+    for (std::size_t s = share * k; s < share * (k + 1); ++s) {
+      for (std::uint64_t r = 0; r < out.rounds_per_sample; ++r) chain.round(random);
+      out.samples.put(s, chain.statistics());
+    }
+  });
+}
+
+}  // namespace
+
 MarginChainResult sample_margin(const CountTable& table, const PromptClasses& classes, const ScoreSpec& spec,
                                 const MarginChainOptions& options, Executor& executor) {
   const Rows rows = informative_rows(table, classes);
@@ -341,37 +373,22 @@ MarginChainResult sample_margin(const CountTable& table, const PromptClasses& cl
   std::vector<PatternScores> scores;
   const bool look_up = classes.patterns.size() * 16 <= classes.prompts || classes.patterns.size() <= 1'000;
   for (const auto& pattern : classes.patterns) scores.emplace_back(spec, pattern, look_up);
-  const bool long_cycles = needs_long_cycles(table, classes);
-  Chain pilot(rows, classes, spec, scores, constant, long_cycles);
-  const bool still = rows.count < 2 || pilot.moves_a_round() == 0;
-
   MarginChainResult out{NullSamples(spec.thresholds.size(), options.samples)};
-  out.long_cycles = long_cycles;
-  out.chains = still ? 1 : std::clamp<std::uint32_t>(options.chains, 1, options.samples);
-  if (still) {
+  out.long_cycles = needs_long_cycles(classes);
+  Chain pilot(rows, classes, spec, scores, constant, out.long_cycles);
+  if (rows.count < 2 || pilot.moves_a_round() == 0) {  // nothing can move
+    out.chains = 1;
     for (std::uint32_t k = 0; k < options.samples; ++k) out.samples.put(k, pilot.statistics());
     measure(out, options.samples);
     return out;
   }
-  FastRandom random(options.seed, kStream, 1ull << 32);
-  NullSamples trace(spec.thresholds.size(), kPilotRounds - kPilotBurn);
-  for (std::uint64_t k = 0; k < kPilotRounds; ++k) {
-    pilot.round(random);
-    if (k >= kPilotBurn) trace.put(k - kPilotBurn, pilot.statistics());
-  }
+  out.chains = std::clamp<std::uint32_t>(options.chains, 1, options.samples);
+  const NullSamples trace = run_pilot(pilot, spec, options);
   std::uint32_t samples = options.samples;
   plan(pilot, trace, options, out, samples);
   samples = (samples + out.chains - 1) / out.chains * out.chains;
   out.samples = NullSamples(spec.thresholds.size(), samples);
-  executor.run(out.chains, [&](std::size_t k) {
-    FastRandom own(options.seed, kStream, k);
-    Chain chain = pilot;
-    for (std::uint64_t r = 0; r < out.burn_in_rounds; ++r) chain.round(own);
-    for (std::size_t s = samples / out.chains * k; s < samples / out.chains * (k + 1); ++s) {
-      for (std::uint64_t r = 0; r < out.rounds_per_sample; ++r) chain.round(own);
-      out.samples.put(s, chain.statistics());
-    }
-  });
+  run_chains(pilot, options.seed, samples, out, executor);
   out.sweeps_per_sample = static_cast<double>(out.rounds_per_sample * pilot.moves_a_round()) /
                           static_cast<double>(rows.count * rows.pool);
   measure(out, samples);

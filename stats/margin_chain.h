@@ -8,10 +8,11 @@
 // cycles of cells, which connect every table with these margins: every difference of two tables is a sum of
 // cycles that stay within the counts.
 //
-// Several independent chains start from the observed table. Burn-in and spacing follow from a pilot chain:
-// the spacing is the first lag, in rounds, at which the autocorrelation of L and of D is at most 0.2 at every
-// threshold, the burn-in twenty spacings and at least 16 rounds. The autocorrelation time of the samples is
-// measured again and reported.
+// Several independent chains start from the end of a pilot chain, which started from the observed table. The
+// spacing of samples is the first lag, in rounds, at which the pilot's autocorrelation of L, of D and of the
+// Pass@1 gap is at most 0.2 at every threshold; the burn-in of each chain is ten spacings and at least 16
+// rounds. The autocorrelation time of the samples is measured again and reported. max_moves bounds the work:
+// it shortens first the spacing, then the samples.
 //
 // Empty: no informative prompt, or fewer than two policies, gives the observed table again and again.
 // Threads: pure. Cost: 10 ns a move between prompts with the same small trials, 0.1 us + the standard
@@ -49,7 +50,7 @@ struct MarginChainResult {
 
 // Whether missing cells could make the 2 x 2 chain reducible: three cells without trials in distinct
 // informative prompts and distinct policies.
-bool needs_long_cycles(const CountTable& table, const PromptClasses& classes);
+bool needs_long_cycles(const PromptClasses& classes);
 
 MarginChainResult sample_margin(const CountTable& table, const PromptClasses& classes, const ScoreSpec& spec,
                                 const MarginChainOptions& options, Executor& executor);

@@ -5,6 +5,7 @@
 
 #include "stats/gaussian_null.h"
 #include "stats/margin_chain.h"
+#include "stats/margin_moves.h"
 #include "stats/null_bootstrap.h"
 #include "stats/null_classes.h"
 #include "stats/null_compare.h"
@@ -246,8 +247,15 @@ class Comparison {
     return totals;
   }
 
+  // Moves are looked up where all prompts have the same few trials.
+  bool moves_are_cached() const {
+    const auto& trials = classes_.patterns[0].trials;
+    return classes_.patterns.size() == 1 &&
+           std::all_of(trials.begin(), trials.end(), [](auto n) { return n <= HeatBath::kCachedTrials; });
+  }
+
   void margin() {
-    const bool cached = classes_.patterns.size() == 1;
+    const bool cached = moves_are_cached();
     const bool large =
         classes_.informative() >= kFewestForMarginNormal &&
         informative_draws(options_.replicates) > (cached ? kMostMarginDraws : kMostUncachedDraws);

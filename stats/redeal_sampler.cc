@@ -91,57 +91,78 @@ RowSampler::RowSampler(const TrialPattern& pattern, std::uint64_t min_successes,
   if (tables_built_) build(min_successes, max_successes, log_weights);
 }
 
-void RowSampler::build(std::uint64_t min_successes, std::uint64_t max_successes,
-                       std::span<const double> log_weights) {
-  const std::size_t stages = order_.size();
-  // Binomial masses at rates near the prompts' own, in extended range: the weights without overflow.
-  const double mean = 0.5 * static_cast<double>(min_successes + max_successes);
-  const double odds = (mean + 0.5) / (static_cast<double>(pattern_->total) - mean + 0.5);
-  std::vector<std::vector<long double>> mass(stages), suffix(stages + 1);
-  for (std::size_t j = 0; j < stages; ++j) {
-    const std::uint32_t n = pattern_->trials[order_[j]];
-    const double log_odds = std::log(odds) + (log_weights.empty() ? 0.0 : log_weights[order_[j]]);
-    const long double w = std::exp(static_cast<long double>(log_odds)), miss = 1 / (1 + w);
-    mass[j].resize(n + 1);
-    mass[j][0] = std::pow(miss, static_cast<long double>(n));
-    for (std::uint32_t c = 0; c < n; ++c) mass[j][c + 1] = mass[j][c] * w * (n - c) / (c + 1);
-  }
-  suffix[stages] = {1.0L};
-  for (std::size_t j = stages; j-- > 1;) {
-    const std::size_t width =
-        std::min<std::size_t>(suffix[j + 1].size() + mass[j].size() - 1, max_successes + 1);
-    suffix[j].assign(width, 0.0L);
+namespace {
+
+using Masses = std::vector<std::vector<long double>>;
+
+// Binomial masses at rates near the prompts' own, in extended range: the weights without overflow.
+std::vector<long double> stage_masses(std::uint32_t trials, double log_odds) {
+  const long double w = std::exp(static_cast<long double>(log_odds)), miss = 1 / (1 + w);
+  std::vector<long double> mass(trials + std::size_t{1});
+  mass[0] = std::pow(miss, static_cast<long double>(trials));
+  for (std::uint32_t c = 0; c < trials; ++c) mass[c + 1] = mass[c] * w * (trials - c) / (c + 1);
+  return mass;
+}
+
+// suffix[j][r]: the weight of r successes among the policies from the j-th on.
+Masses suffix_products(const Masses& mass, std::size_t most) {
+  Masses suffix(mass.size() + 1);
+  suffix.back() = {1.0L};
+  for (std::size_t j = mass.size(); j-- > 1;) {
+    const auto& after = suffix[j + 1];
+    suffix[j].assign(std::min(after.size() + mass[j].size() - 1, most + 1), 0.0L);
     for (std::size_t c = 0; c < mass[j].size(); ++c) {
-      for (std::size_t r = 0; r < suffix[j + 1].size() && r + c < width; ++r) {
-        suffix[j][r + c] += mass[j][c] * suffix[j + 1][r];
+      for (std::size_t r = 0; r < after.size() && r + c < suffix[j].size(); ++r) {
+        suffix[j][r + c] += mass[j][c] * after[r];
       }
     }
   }
+  return suffix;
+}
+
+}  // namespace
+
+void RowSampler::build(std::uint64_t min_successes, std::uint64_t max_successes,
+                       std::span<const double> log_weights) {
+  const double mean = 0.5 * static_cast<double>(min_successes + max_successes);
+  const double log_odds = std::log((mean + 0.5) / (static_cast<double>(pattern_->total) - mean + 0.5));
+  Masses mass;
+  for (const auto m : order_) {
+    mass.push_back(
+        stage_masses(pattern_->trials[m], log_odds + (log_weights.empty() ? 0.0 : log_weights[m])));
+  }
+  const Masses suffix = suffix_products(mass, max_successes);
   std::uint64_t before = 0;
-  std::vector<double> weights;
-  for (std::size_t j = 0; j + 1 < stages; ++j) {
+  for (std::size_t j = 0; j + 1 < order_.size(); ++j) {
     const std::uint32_t n = pattern_->trials[order_[j]];
     const std::uint64_t rest = pattern_->total - before;
     const std::uint64_t least = min_successes > before ? min_successes - before : 0;
-    const std::uint64_t most = std::min(max_successes, rest), after = rest - n;
-    Stage stage{order_[j], entries_.size(), static_cast<std::uint32_t>(least),
-                alias_bits(n + std::uint64_t{1})};
-    const std::size_t slots = std::size_t{1} << stage.bits;
-    entries_.resize(entries_.size() + (most >= least ? (most - least + 1) * slots : 0));
+    const std::uint64_t most = std::min(max_successes, rest);
+    const Stage stage{order_[j], entries_.size(), static_cast<std::uint32_t>(least),
+                      alias_bits(n + std::uint64_t{1})};
+    entries_.resize(entries_.size() + (most >= least ? (most - least + 1) << stage.bits : 0));
     for (std::uint64_t left = least; left <= most; ++left) {
-      const std::uint64_t low = left > after ? left - after : 0, high = std::min<std::uint64_t>(n, left);
-      weights.clear();
-      long double sum = 0;
-      for (auto c = low; c <= high; ++c) sum += mass[j][c] * suffix[j + 1][left - c];
-      for (auto c = low; c <= high; ++c) {
-        weights.push_back(sum > 0 ? static_cast<double>(mass[j][c] * suffix[j + 1][left - c] / sum) : 1.0);
-      }
-      build_alias_row(weights, static_cast<std::uint32_t>(low),
-                      entries_.data() + stage.first + (left - least) * slots, stage.bits);
+      AliasEntry* row = entries_.data() + stage.first + ((left - least) << stage.bits);
+      build_stage_row(mass[j], suffix[j + 1], left, rest - n, stage.bits, row);
     }
     stages_.push_back(stage);
     before += n;
   }
+}
+
+// How many of the `left` successes this policy gets, the later ones having `after` trials.
+void RowSampler::build_stage_row(const std::vector<long double>& mass, const std::vector<long double>& later,
+                                 std::uint64_t left, std::uint64_t after, std::uint32_t bits,
+                                 AliasEntry* row) {
+  const std::uint64_t low = left > after ? left - after : 0;
+  const std::uint64_t high = std::min<std::uint64_t>(mass.size() - 1, left);
+  long double sum = 0;
+  for (auto c = low; c <= high; ++c) sum += mass[c] * later[left - c];
+  std::vector<double> weights;
+  for (auto c = low; c <= high; ++c) {
+    weights.push_back(sum > 0 ? static_cast<double>(mass[c] * later[left - c] / sum) : 1.0);
+  }
+  build_alias_row(weights, static_cast<std::uint32_t>(low), row, bits);
 }
 
 void RowSampler::draw_by_inversion(FastRandom& random, std::uint64_t successes, std::uint32_t* counts) const {

@@ -67,6 +67,8 @@ class RowSampler {
     std::uint32_t bits = 0;
   };
   void build(std::uint64_t min_successes, std::uint64_t max_successes, std::span<const double> log_weights);
+  static void build_stage_row(const std::vector<long double>& mass, const std::vector<long double>& later,
+                              std::uint64_t left, std::uint64_t after, std::uint32_t bits, AliasEntry* row);
   void draw_by_inversion(FastRandom& random, std::uint64_t successes, std::uint32_t* counts) const;
 
   const TrialPattern* pattern_;

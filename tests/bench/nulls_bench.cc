@@ -23,14 +23,16 @@ CountTable make_table(std::size_t prompts, std::size_t policies, std::uint32_t t
   table.cells.reserve(prompts * policies);
   for (std::size_t i = 0; i < prompts; ++i) {
     const double rate = beta_draw(random, 0.6, 1.4);
-    for (std::size_t m = 0; m < policies; ++m) table.cells.push_back({trials, binomial_draw(random, trials, rate)});
+    for (std::size_t m = 0; m < policies; ++m)
+      table.cells.push_back({trials, binomial_draw(random, trials, rate)});
   }
   return table;
 }
 
 // Both laws, all four thresholds. Arguments: prompts, policies, bootstrap replicates.
 void both_nulls(benchmark::State& state) {
-  const auto table = make_table(static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)), 16);
+  const auto table =
+      make_table(static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)), 16);
   const auto executor = make_thread_executor(0);
   NullOptions options;
   options.bootstrap = static_cast<std::uint32_t>(state.range(2));

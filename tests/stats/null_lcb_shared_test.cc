@@ -5,7 +5,9 @@
 namespace gapwatch::testing {
 namespace {
 
-std::string lcb_path() { return std::string(GAPWATCH_SHARED_DIR) + "/golden/lcb_generation_349x16.json"; }
+std::string lcb_path() {
+  return std::string(GAPWATCH_SHARED_DIR) + "/golden/lcb_generation_349x16.json";
+}
 
 TEST(NullLcb, SamplesAgreeWithinFourStandardErrors) {
   const Golden golden(lcb_path());
@@ -23,7 +25,8 @@ TEST(NullLcb, TheTwoNullsDisagreeWhereModelsDifferInQuality) {
   const Golden golden(lcb_path());
   const auto executor = make_thread_executor(2);
   const std::vector<double> tau{0.1};
-  const auto results = stats::compare_with_nulls(complete_rows(table_of(golden), {}), tau, {1'000, 100}, *executor);
+  const auto results =
+      stats::compare_with_nulls(complete_rows(table_of(golden), {}), tau, {1'000, 100}, *executor);
   const auto& gap = results.thresholds[0].gap;
   EXPECT_NEAR(gap.redeal->observed, 0.124, 0.0005);
   EXPECT_NEAR(gap.redeal->mean, 0.149, 0.001);

@@ -377,7 +377,7 @@ TEST(MarginChain, MissingCellsNeedLongCyclesOnlyInThreePromptsAndPolicies) {
   };
   const CellCount none{0, 0}, half{2, 1};
   const auto needs = [&](const CountTable& table) {
-    return needs_long_cycles(table, classify_prompts(table));
+    return needs_long_cycles(classify_prompts(table));
   };
   EXPECT_TRUE(needs(table_of({none, half, half, half, none, half, half, half, none})));
   EXPECT_FALSE(needs(table_of({none, half, half, half, none, half, half, half, half})));
