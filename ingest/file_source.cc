@@ -190,7 +190,7 @@ std::string stem(const std::string& file) {
   if (file == "-") return "stdin";
   auto name = file.substr(file.rfind('/') + 1);
   for (const char* ending : {".gz", ".zst", ".jsonl", ".ndjson", ".json"}) {
-    if (name.size() > std::strlen(ending) && name.ends_with(ending)) name.resize(name.size() - std::strlen(ending));
+    if (name.size() > std::strlen(ending) && name.ends_with(ending)) name.erase(name.size() - std::strlen(ending));
   }
   return name;
 }
