@@ -101,13 +101,18 @@ std::vector<FamilyTest> family_of(const Evaluation& evaluation) {
 
 // ---- What the pool as a whole has ----
 
-void set_intervals(Evaluation& out, const CountTable& table, const EvaluationSettings& settings, BetaPrior prior,
+// Under the pool's own prior where the table identifies one (noise_interval.h says why).
+void set_intervals(Evaluation& out, const Rows& rows, const EvaluationSettings& settings, BetaPrior prior,
                    Executor& executor) {
+  const auto fitted = fit_moments(rows.table);
   NestedBootstrap options;
-  options.prior = prior;
+  options.prior = fitted.identified ? fitted.prior : prior;
   options.seed = settings.seed;
-  auto intervals = noise_intervals(table, options, executor);
-  out.noise_share_interval = intervals.noise_share;
+  const bool all_paired = !rows.paired.empty() && std::all_of(rows.paired.begin(), rows.paired.end(),
+                                                              [](const PairedCount& p) { return p.aligned > 0; });
+  auto intervals = noise_intervals(rows.table, all_paired ? std::span(rows.paired) : std::span<const PairedCount>(),
+                                   options, executor);
+  out.noise_share_interval = all_paired ? intervals.noise_share_paired : intervals.noise_share;
   out.premium_interval = intervals.premium;
   out.pass_at_1_intervals = std::move(intervals.pass_at_1);
 }
@@ -208,7 +213,7 @@ Evaluation evaluate(const CountTable& table, const DrawTable& draws, const Evalu
   out.family = family_of(out);
 
   const auto typical = median_trials(rows.table);
-  set_intervals(out, rows.table, settings, fitted.prior, executor);
+  set_intervals(out, rows, settings, fitted.prior, executor);
   set_correlation(out, rows, settings, typical);
   set_draw_statistics(out, rows);
   set_best_of_r(out, rows.table);

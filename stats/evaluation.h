@@ -75,7 +75,7 @@ struct Evaluation {
   config::Prior prior;               // as used: kind and the fitted numbers
   bool prior_identified = true;
   std::vector<std::optional<Interval>> pass_at_1_intervals;  // by policy
-  std::optional<Interval> noise_share_interval;
+  std::optional<Interval> noise_share_interval;  // of the paired share where every prompt's draws align, else the product's
   Number effective_pool_size;
   std::vector<ThresholdNulls> thresholds;
   BothNulls pass_at_1_gap;

@@ -12,20 +12,34 @@ namespace {
 constexpr std::uint32_t kBootstrapStream = 0x4e4f4953;  // "NOIS"
 
 struct Replicate {
-  Number noise_share;
+  Number noise_share, noise_share_paired;
   double premium = 0;
   std::vector<double> pass_at_1;
 };
 
-Replicate one_replicate(const CountTable& table, const NestedBootstrap& options, std::size_t draws,
-                        std::uint64_t index) {
+// How far each prompt's paired union lies from its product union.
+std::vector<double> coupling_effects(const CountTable& table, std::span<const PairedCount> paired) {
+  std::vector<double> effects;
+  for (std::size_t i = 0; i < paired.size(); ++i) {
+    double miss = 1;
+    for (const CellCount cell : table.row(i)) miss *= 1 - raw_rate(cell);
+    effects.push_back(static_cast<double>(paired[i].any_success) / static_cast<double>(paired[i].aligned) - (1 - miss));
+  }
+  return effects;
+}
+
+// `effects` is empty where there is no paired coupling.
+Replicate one_replicate(const CountTable& table, std::span<const double> effects, const NestedBootstrap& options,
+                        std::size_t draws, std::uint64_t index) {
   FastRandom random(options.seed, kBootstrapStream, index);
   const auto prompts = table.prompt_count();
   Replicate out;
   out.pass_at_1.assign(table.pool_size(), 0);
-  double ceiling = 0, any = 0;
+  double ceiling = 0, any = 0, effect = 0;
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const auto row = table.row(bounded(random, prompts));
+    const auto prompt = bounded(random, prompts);
+    const auto row = table.row(prompt);
+    if (!effects.empty()) effect += effects[prompt];
     double best = 0, miss = 1;
     for (std::size_t m = 0; m < row.size(); ++m) {
       const double p = row[m].trials == 0
@@ -42,8 +56,14 @@ Replicate one_replicate(const CountTable& table, const NestedBootstrap& options,
   const auto n = static_cast<double>(draws);
   for (double& sum : out.pass_at_1) sum /= n;
   out.premium = (any - ceiling) / n;
-  const double gap = any / n - *std::max_element(out.pass_at_1.begin(), out.pass_at_1.end());
-  if (gap > 1e-12) out.noise_share = out.premium / gap;
+  const double best_single = *std::max_element(out.pass_at_1.begin(), out.pass_at_1.end());
+  const auto share = [&](double unions) -> Number {
+    const double gap = unions / n - best_single;
+    if (gap <= 1e-12) return std::nullopt;
+    return (unions - ceiling) / n / gap;
+  };
+  out.noise_share = share(any);
+  if (!effects.empty()) out.noise_share_paired = share(any + effect);
   return out;
 }
 
@@ -63,27 +83,31 @@ Interval interval_of(std::vector<double> values, double level, double scale) {
 
 }  // namespace
 
-NoiseIntervals noise_intervals(const CountTable& table, const NestedBootstrap& options, Executor& executor) {
+NoiseIntervals noise_intervals(const CountTable& table, std::span<const PairedCount> paired,
+                               const NestedBootstrap& options, Executor& executor) {
   NoiseIntervals out;
   const auto prompts = table.prompt_count(), pool = table.pool_size();
   out.pass_at_1.resize(pool);
   if (prompts == 0 || options.replicates == 0) return out;
   const auto draws = std::min(prompts, std::max<std::size_t>(100, kMostBootstrapCells / pool));
   const double scale = std::sqrt(static_cast<double>(draws) / static_cast<double>(prompts));
+  const auto effects = coupling_effects(table, paired);
   std::vector<Replicate> replicates(options.replicates);
-  executor.run(replicates.size(), [&](std::size_t b) { replicates[b] = one_replicate(table, options, draws, b); });
-  std::vector<double> shares, premiums;
-  for (const auto& replicate : replicates) {
-    if (replicate.noise_share) shares.push_back(*replicate.noise_share);
-    premiums.push_back(replicate.premium);
-  }
-  if (2 * shares.size() >= replicates.size()) out.noise_share = interval_of(std::move(shares), options.level, scale);
-  out.premium = interval_of(std::move(premiums), options.level, scale);
-  for (std::size_t m = 0; m < pool; ++m) {
-    std::vector<double> rates;
-    for (const auto& replicate : replicates) rates.push_back(replicate.pass_at_1[m]);
-    out.pass_at_1[m] = interval_of(std::move(rates), options.level, scale);
-  }
+  executor.run(replicates.size(),
+               [&](std::size_t b) { replicates[b] = one_replicate(table, effects, options, draws, b); });
+  // Of those replicates that have the number; nothing where fewer than half do.
+  const auto interval = [&](auto&& number_of) -> std::optional<Interval> {
+    std::vector<double> values;
+    for (const auto& replicate : replicates) {
+      if (const Number number = number_of(replicate)) values.push_back(*number);
+    }
+    if (2 * values.size() < replicates.size()) return std::nullopt;
+    return interval_of(std::move(values), options.level, scale);
+  };
+  out.noise_share = interval([](const Replicate& r) { return r.noise_share; });
+  out.noise_share_paired = interval([](const Replicate& r) { return r.noise_share_paired; });
+  out.premium = interval([](const Replicate& r) { return Number(r.premium); });
+  for (std::size_t m = 0; m < pool; ++m) out.pass_at_1[m] = interval([m](const Replicate& r) { return Number(r.pass_at_1[m]); });
   return out;
 }
 

@@ -6,7 +6,7 @@ namespace gapwatch::testing {
 namespace {
 
 std::string lcb_path() {
-  return std::string(GAPWATCH_SHARED_DIR) + "/golden/lcb_generation_349x16.json";
+  return GAPWATCH_SHARED_DIR "/golden/lcb_generation_349x16.json";
 }
 
 TEST(NullLcb, SamplesAgreeWithinFourStandardErrors) {
