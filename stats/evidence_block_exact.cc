@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
 namespace gapwatch::stats {
 
@@ -63,8 +64,8 @@ bool ExactBlock::evaluate(std::span<const TiltedBatch> rows, const BlockShape& s
   first_table_.clear();
   for (std::size_t g = 0; g < rows.size(); ++g) enumerate_row(rows[g], g, shape, log_e);
   first_table_.push_back(tables_.size());
-  const std::size_t half = rows.size() / 2;
-  if (!convolve(0, half, shape, front_) || !convolve(half, rows.size(), shape, back_)) return false;
+  split_rows(rows.size());
+  if (!convolve(front_rows_, shape, front_) || !convolve(back_rows_, shape, back_)) return false;
   Totals whole = 0;
   for (std::size_t d = 0; d < shape.totals.size(); ++d) whole |= in_byte(d, shape.totals[d]);
   Weights sum{};
@@ -163,14 +164,29 @@ ExactBlock::Box ExactBlock::box_of(const BlockShape& shape, const Counts& used) 
   return box;
 }
 
-// The law of the policy totals over rows [from, to).
-bool ExactBlock::convolve(std::size_t from, std::size_t to, const BlockShape& shape,
+// Deals the rows to the two halves. Long lists of tables go first, where few totals wait for them.
+void ExactBlock::split_rows(std::size_t rows) {
+  by_length_.resize(rows);
+  std::iota(by_length_.begin(), by_length_.end(), std::size_t{0});
+  const auto tables = [&](std::size_t g) { return first_table_[g + 1] - first_table_[g]; };
+  std::sort(by_length_.begin(), by_length_.end(), [&](std::size_t g, std::size_t h) {
+    return tables(g) != tables(h) ? tables(g) > tables(h) : g < h;
+  });
+  front_rows_.clear();
+  back_rows_.clear();
+  for (std::size_t i = 0; i < rows; ++i) {
+    (i % 4 == 1 || i % 4 == 2 ? front_rows_ : back_rows_).push_back(by_length_[i]);
+  }
+}
+
+// The law of the policy totals over some rows.
+bool ExactBlock::convolve(const std::vector<std::size_t>& rows, const BlockShape& shape,
                           std::vector<Point>& points) {
   Counts used{};
   points.resize(1);
   points[0].totals = 0;
   points[0].weights.fill(1);
-  for (std::size_t g = from; g < to; ++g) {
+  for (const std::size_t g : rows) {
     for (std::size_t d = 0; d < shape.totals.size(); ++d) {
       used[d] += static_cast<std::uint32_t>(shape.trials[g * shape.totals.size() + d]);
     }

@@ -65,13 +65,15 @@ class ExactBlock {
   void enumerate_row(const TiltedBatch& row, std::size_t g, const BlockShape& shape, Lanes& log_e);
   void deal(const Batch& batch, const std::array<std::uint16_t, kBatchSize>& column, std::size_t cell,
             std::uint32_t left, const Point& so_far);
-  bool convolve(std::size_t from, std::size_t to, const BlockShape& shape, std::vector<Point>& points);
+  void split_rows(std::size_t rows);
+  bool convolve(const std::vector<std::size_t>& rows, const BlockShape& shape, std::vector<Point>& points);
   bool extend(std::size_t g, std::vector<Point>& points);
   static Box box_of(const BlockShape& shape, const Counts& used);
 
   std::array<std::array<Weights, kBatchSize + 1>, kBatchSize> factor_;  // by cell and successes, of one row
   std::vector<Point> tables_;                                           // of all rows, one after the other
   std::vector<std::size_t> first_table_;                                // by row, and the end
+  std::vector<std::size_t> by_length_, front_rows_, back_rows_;
   std::vector<Point> front_, back_, next_;
   std::vector<std::int32_t> place_;  // by index in box_
   Box box_;

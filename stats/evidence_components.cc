@@ -72,14 +72,14 @@ void plain_tilts(const Learned& learned, double fitted_variance, const Pooled& p
 
 void tilt_weights(const Lanes& tilts, Lanes& weights) {
   Lanes x, sum;
-  for (std::size_t k = 0; k < kLaneCount; ++k) x[k] = tilts[k] * (1.0 / 32);
-  for (std::size_t k = 0; k < kLaneCount; ++k) sum[k] = 1 + x[k] * (1.0 / 10);
-  for (int n = 9; n >= 1; --n) {
-    const double inverse = 1.0 / n;
-    for (std::size_t k = 0; k < kLaneCount; ++k) sum[k] = 1 + x[k] * sum[k] * inverse;
+  for (std::size_t lane = 0; lane < kLaneCount; ++lane) x[lane] = tilts[lane] * (1.0 / 32);
+  sum.fill(kExpCoefficients[10]);
+  for (std::size_t k = 10; k-- > 0;) {
+    const double coefficient = kExpCoefficients[k];
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) sum[lane] = sum[lane] * x[lane] + coefficient;
   }
   for (int n = 0; n < 5; ++n) {
-    for (std::size_t k = 0; k < kLaneCount; ++k) sum[k] *= sum[k];
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) sum[lane] *= sum[lane];
   }
   weights = sum;
 }

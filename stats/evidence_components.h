@@ -9,7 +9,7 @@
 //
 // Everything is a function of closed batches, so a tilt is fixed before the outcomes that it bets on.
 //
-// Threads: pure. Cost: tilts() 60 ns.
+// Threads: pure. Cost: the tilts of a policy on a prompt 50 ns, their weights 50 ns.
 // Source: sequential.md, A ("Learning", "Tilt").
 #pragma once
 
@@ -88,11 +88,14 @@ void plain_tilts(const Learned& learned, double fitted_variance, const Pooled& p
                  Lanes& tilts);
 
 // exp(tilt), for |tilt| <= 8, with relative error below 1e-12: plain arithmetic, so the same bits with any
-// mathematical library, and fast side by side.
+// mathematical library, and fast side by side. Taylor's polynomial of exp(tilt / 32), squared five times.
+inline constexpr std::array<double, 11> kExpCoefficients{1.0,         1.0,          1.0 / 2,      1.0 / 6,
+                                                         1.0 / 24,    1.0 / 120,    1.0 / 720,    1.0 / 5040,
+                                                         1.0 / 40320, 1.0 / 362880, 1.0 / 3628800};
 inline double tilt_weight(double tilt) {
   const double x = tilt * (1.0 / 32);
-  double sum = 1 + x * (1.0 / 10);
-  for (int k = 9; k >= 1; --k) sum = 1 + x * sum * (1.0 / k);
+  double sum = kExpCoefficients[10];
+  for (std::size_t k = 10; k-- > 0;) sum = sum * x + kExpCoefficients[k];
   for (int k = 0; k < 5; ++k) sum *= sum;
   return sum;
 }

@@ -22,7 +22,9 @@ void LogWealth::add(double log_e) {
 }
 
 double LogWealth::since(const LogWealth& earlier) const {
-  return std::ldexp(static_cast<double>(sum_ - earlier.sum_), -48);
+  const Int128 difference = sum_ - earlier.sum_;
+  const auto word = static_cast<std::int64_t>(difference);  // the usual case, and ten times as fast
+  return (word == difference ? static_cast<double>(word) : static_cast<double>(difference)) * 0x1p-48;
 }
 
 LogWealth LogWealth::of(std::int64_t high, std::uint64_t low) {
@@ -41,18 +43,22 @@ double log_mixture(std::span<const LogWealth> wealth) {
 
 MixtureGain mixture_gain(std::span<const LogWealth> before, std::span<const double> log_e) {
   assert(before.size() == log_e.size());
-  const double most_before = log_mixture(before);
-  Lanes after;
-  double most = -std::numeric_limits<double>::infinity();
+  Lanes old_wealth, wealth;
+  double old_most = before[0].nats(), most = old_most + log_e[0];
   for (std::size_t k = 0; k < before.size(); ++k) {
-    after[k] = before[k].nats() + log_e[k];
-    most = std::max(most, after[k]);
+    old_wealth[k] = before[k].nats();
+    wealth[k] = old_wealth[k] + log_e[k];
+    old_most = std::max(old_most, old_wealth[k]);
+    most = std::max(most, wealth[k]);
   }
   MixtureGain gain;
-  double sum = 0;
-  for (std::size_t k = 0; k < before.size(); ++k) sum += gain.share[k] = std::exp(after[k] - most);
+  double old_sum = 0, sum = 0;
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    old_sum += std::exp(old_wealth[k] - old_most);
+    sum += gain.share[k] = std::exp(wealth[k] - most);
+  }
   for (std::size_t k = 0; k < before.size(); ++k) gain.share[k] /= sum;
-  gain.log_gain = most + std::log(sum / static_cast<double>(before.size())) - most_before;
+  gain.log_gain = most - old_most + std::log(sum / old_sum);
   return gain;
 }
 

@@ -3,6 +3,8 @@
 
 #include "stats/calibrate.h"
 
+#include <atomic>
+
 #include <boost/math/distributions/binomial.hpp>
 
 namespace gapwatch::stats {

@@ -1,6 +1,7 @@
 #include "stats/population_gap.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "stats/simulate.h"
 #include "tests/support/tables.h"
