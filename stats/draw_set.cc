@@ -2,30 +2,43 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace gapwatch::stats {
-namespace {
 
-DrawOutcome exchange_bits(DrawSet::Word& word, unsigned bit, DrawOutcome outcome) {
-  const auto code = static_cast<unsigned>(outcome);
-  const auto mask = std::uint64_t{1} << bit;
-  const auto before = ((word.judged >> bit) & 1) | (((word.success >> bit) & 1) << 1);
-  word.judged = (word.judged & ~mask) | (std::uint64_t{code & 1} << bit);
-  word.success = (word.success & ~mask) | (std::uint64_t{code >> 1} << bit);
-  return static_cast<DrawOutcome>(before);
-}
-
-}  // namespace
-
-// Words 1.. of the dense draws, and the far ones.
+// Words 1.. of the dense draws, and the far ones, in one piece of memory: the words follow it.
 struct DrawSet::Block {
-  std::vector<Word> dense;
   std::vector<FarDraw> far;
   std::size_t present = 0;  // draws in this block
+  std::size_t words = 0;
+
+  Word* dense() { return reinterpret_cast<Word*>(this + 1); }
+  const Word* dense() const { return reinterpret_cast<const Word*>(this + 1); }
+
+  static Block* make(std::size_t words) {
+    auto* block = new (::operator new(sizeof(Block) + words * sizeof(Word))) Block;
+    block->words = words;
+    std::uninitialized_fill_n(block->dense(), words, Word{0, 0});
+    return block;
+  }
+  // With room for `size` words, the rest as in `other`.
+  static Block* copy(const Block& other, std::size_t size) {
+    auto* block = make(size);
+    block->far = other.far;
+    block->present = other.present;
+    std::copy_n(other.dense(), std::min(size, other.words), block->dense());
+    return block;
+  }
+  static void destroy(Block* block) {
+    if (block == nullptr) return;
+    block->~Block();
+    ::operator delete(block);
+  }
 };
 
-DrawSet::~DrawSet() { delete block_; }
+DrawSet::~DrawSet() { Block::destroy(block_); }
 
 DrawSet::DrawSet(DrawSet&& other) noexcept
     : first_(std::exchange(other.first_, {0, 0})), block_(std::exchange(other.block_, nullptr)) {}
@@ -37,7 +50,7 @@ DrawSet& DrawSet::operator=(DrawSet&& other) noexcept {
 }
 
 DrawSet::DrawSet(const DrawSet& other)
-    : first_(other.first_), block_(other.block_ != nullptr ? new Block(*other.block_) : nullptr) {}
+    : first_(other.first_), block_(other.block_ != nullptr ? Block::copy(*other.block_, other.block_->words) : nullptr) {}
 
 DrawSet& DrawSet::operator=(const DrawSet& other) { return *this = DrawSet(other); }
 
@@ -45,18 +58,17 @@ void DrawSet::clear() { *this = DrawSet(); }
 
 bool DrawSet::empty() const { return first_.present() == 0 && (block_ == nullptr || block_->present == 0); }
 
-std::size_t DrawSet::words() const { return 1 + (block_ != nullptr ? block_->dense.size() : 0); }
+std::size_t DrawSet::words() const { return 1 + (block_ != nullptr ? block_->words : 0); }
 
-DrawSet::Word DrawSet::word(std::size_t w) const { return w == 0 ? first_ : block_->dense[w - 1]; }
+DrawSet::Word DrawSet::word(std::size_t w) const { return w == 0 ? first_ : block_->dense()[w - 1]; }
 
 void DrawSet::set_word(std::size_t w, Word planes) {
   if (w == 0) {
     first_ = planes;
     return;
   }
-  if (block_ == nullptr) block_ = new Block;
   if (w >= words()) grow(w);
-  Word& place = block_->dense[w - 1];
+  Word& place = block_->dense()[w - 1];
   block_->present += std::popcount(planes.present()) - std::popcount(place.present());
   place = planes;
 }
@@ -68,61 +80,54 @@ std::span<const DrawSet::FarDraw> DrawSet::far() const {
 
 std::size_t DrawSet::heap_bytes() const {
   if (block_ == nullptr) return 0;
-  return sizeof(Block) + block_->dense.capacity() * sizeof(Word) + block_->far.capacity() * sizeof(FarDraw);
+  return sizeof(Block) + block_->words * sizeof(Word) + block_->far.capacity() * sizeof(FarDraw);
 }
 
-DrawOutcome DrawSet::get(std::uint64_t draw) const {
-  if (draw / 64 < words()) {
-    Word copy = word(draw / 64);
-    return exchange_bits(copy, draw % 64, DrawOutcome::kAbsent);
-  }
+DrawOutcome DrawSet::get_beyond(std::uint64_t draw) const {
+  if (draw / 64 < words()) return outcome_at(block_->dense()[draw / 64 - 1], draw % 64);
   const auto entries = far();
   const auto at = std::lower_bound(entries.begin(), entries.end(), draw,
                                    [](const FarDraw& entry, std::uint64_t key) { return entry.draw < key; });
   return at != entries.end() && at->draw == draw ? at->outcome : DrawOutcome::kAbsent;
 }
 
-DrawOutcome DrawSet::exchange(std::uint64_t draw, DrawOutcome outcome) {
-  if (draw < 64) return exchange_bits(first_, static_cast<unsigned>(draw), outcome);
-  if (block_ == nullptr) {
-    if (outcome == DrawOutcome::kAbsent) return DrawOutcome::kAbsent;
-    block_ = new Block;
-  }
-  return exchange_beyond(draw, outcome);
-}
-
 DrawOutcome DrawSet::exchange_beyond(std::uint64_t draw, DrawOutcome outcome) {
   const auto w = draw / 64;
+  const bool adds = outcome != DrawOutcome::kAbsent;
+  if (block_ == nullptr && !adds) return DrawOutcome::kAbsent;
+  const std::size_t beyond = block_ != nullptr ? block_->present : 0;
   // Dense costs 16 bytes a word, far 16 bytes a draw: dense where it is at most about as much.
-  if (w >= words() && outcome != DrawOutcome::kAbsent && w <= 4 + block_->present + std::popcount(first_.present())) {
-    grow(w);
+  if (w >= words() && adds) {
+    const bool dense = w <= 4 + beyond + std::popcount(first_.present());
+    if (dense || block_ == nullptr) grow(dense ? w : 0);
   }
   DrawOutcome before = DrawOutcome::kAbsent;
   if (w < words()) {
-    before = exchange_bits(block_->dense[w - 1], draw % 64, outcome);
+    before = exchange_at(block_->dense()[w - 1], draw % 64, outcome);
   } else {
     auto& far = block_->far;
     const auto at = std::lower_bound(far.begin(), far.end(), draw,
                                      [](const FarDraw& entry, std::uint64_t key) { return entry.draw < key; });
     if (at != far.end() && at->draw == draw) {
       before = std::exchange(at->outcome, outcome);
-      if (outcome == DrawOutcome::kAbsent) far.erase(at);
-    } else if (outcome != DrawOutcome::kAbsent) {
+      if (!adds) far.erase(at);
+    } else if (adds) {
       far.insert(at, {draw, outcome});
     }
   }
-  block_->present += outcome != DrawOutcome::kAbsent;
+  block_->present += adds;
   block_->present -= before != DrawOutcome::kAbsent;
   return before;
 }
 
-// Makes word `w` dense, and takes in the far draws that now have a place.
+// Makes the words up to `w` dense, and takes in the far draws that now have a place.
 void DrawSet::grow(std::size_t w) {
-  block_->dense.resize(w, Word{0, 0});
+  Block* grown = block_ != nullptr ? Block::copy(*block_, w) : Block::make(w);
+  Block::destroy(std::exchange(block_, grown));
   auto& far = block_->far;
   const auto end = std::find_if(far.begin(), far.end(), [&](const FarDraw& entry) { return entry.draw / 64 > w; });
   for (auto at = far.begin(); at != end; ++at) {
-    exchange_bits(block_->dense[at->draw / 64 - 1], at->draw % 64, at->outcome);
+    exchange_at(block_->dense()[at->draw / 64 - 1], at->draw % 64, at->outcome);
   }
   far.erase(far.begin(), end);
 }

@@ -27,9 +27,11 @@ class DrawSet {
   DrawSet(const DrawSet& other);
   DrawSet& operator=(const DrawSet& other);
 
-  DrawOutcome get(std::uint64_t draw) const;
+  DrawOutcome get(std::uint64_t draw) const { return draw < 64 ? outcome_at(first_, draw) : get_beyond(draw); }
   // Sets the draw's outcome and returns what it was.
-  DrawOutcome exchange(std::uint64_t draw, DrawOutcome outcome);
+  DrawOutcome exchange(std::uint64_t draw, DrawOutcome outcome) {
+    return draw < 64 ? exchange_at(first_, draw, outcome) : exchange_beyond(draw, outcome);
+  }
   void clear();
   bool empty() const;
 
@@ -60,8 +62,7 @@ class DrawSet {
       const Word planes = word(w);
       for (auto left = planes.present(); left != 0; left &= left - 1) {
         const auto bit = static_cast<unsigned>(__builtin_ctzll(left));
-        const auto code = ((planes.judged >> bit) & 1) | (((planes.success >> bit) & 1) << 1);
-        f(w * 64 + bit, static_cast<DrawOutcome>(code));
+        f(w * 64 + bit, outcome_at(planes, bit));
       }
     }
     for (const auto& entry : far()) f(entry.draw, entry.outcome);
@@ -69,6 +70,18 @@ class DrawSet {
 
  private:
   struct Block;
+  static DrawOutcome outcome_at(const Word& word, std::uint64_t bit) {
+    return static_cast<DrawOutcome>(((word.judged >> bit) & 1) | (((word.success >> bit) & 1) << 1));
+  }
+  static DrawOutcome exchange_at(Word& word, std::uint64_t bit, DrawOutcome outcome) {
+    const auto before = outcome_at(word, bit);
+    const auto code = static_cast<std::uint64_t>(outcome);
+    const auto mask = std::uint64_t{1} << bit;
+    word.judged = (word.judged & ~mask) | ((code & 1) << bit);
+    word.success = (word.success & ~mask) | ((code >> 1) << bit);
+    return before;
+  }
+  DrawOutcome get_beyond(std::uint64_t draw) const;
   DrawOutcome exchange_beyond(std::uint64_t draw, DrawOutcome outcome);
   void grow(std::size_t words);
 
