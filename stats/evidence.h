@@ -19,7 +19,7 @@
 // back goes on to the same bits.
 //
 // Threads: one engine a thread; state as plain values.
-// Cost: 0.3 to 1 us an event for both nulls, 1 to 2 us with propensities (docs/EVIDENCE.md, "Cost").
+// Cost: 0.4 to 1.5 us an event for both nulls, 3 to 4 us with propensities (docs/EVIDENCE.md, "Cost").
 // Memory: a prompt 104 bytes, 16 for each response that may wait (8 + horizon), 32 a policy; a partition
 // 68 bytes a pair of policies once pairs are formed. No allocation once warm.
 // Source: sequential.md.

@@ -9,7 +9,7 @@
 //
 // Everything is a function of closed batches, so a tilt is fixed before the outcomes that it bets on.
 //
-// Threads: pure. Cost: the tilts of a policy on a prompt 50 ns, their weights 50 ns.
+// Threads: pure. Cost: docs/EVIDENCE.md.
 // Source: sequential.md, A ("Learning", "Tilt").
 #pragma once
 

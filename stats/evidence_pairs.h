@@ -9,7 +9,7 @@
 // response takes the oldest of them. Beyond 64 waiting the newest is not kept (more than any pairing uses
 // up).
 //
-// Threads: pure; a queue as a plain value. Cost: 2 us a pool of sixteen for eight components.
+// Threads: pure; a queue as a plain value. Cost: docs/EVIDENCE.md.
 // Source: sequential.md, B1.
 #pragma once
 

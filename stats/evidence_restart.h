@@ -11,7 +11,7 @@
 // in the stream, because a little is bet anew at every step. reset() after an acknowledged alarm begins a new
 // process, with an alpha of its own.
 //
-// Threads: as plain values. Cost: a step 0.2 us.
+// Threads: as plain values. Cost: a step takes an exponential and two logarithms a component.
 // Source: sequential.md, A ("Restarts / change points").
 #pragma once
 
