@@ -1,0 +1,87 @@
+// What the parts that speak librdkafka share, and the one file that includes it: its objects with an
+// owner, its settings, its log and errors. Private to ingest/: source.h, kafka_producer.h and
+// embedded_cluster.h are what others include.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "ingest/kafka_producer.h"
+
+namespace gapwatch::ingest::kafka {
+
+template <auto destroy>
+struct Destroy {
+  template <typename T>
+  void operator()(T* object) const {
+    destroy(object);
+  }
+};
+template <typename T, auto destroy>
+using Owned = std::unique_ptr<T, Destroy<destroy>>;
+
+using Handle = Owned<rd_kafka_t, rd_kafka_destroy>;
+using Queue = Owned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
+using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
+using PartitionList = Owned<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+// As librdkafka takes it; never its "for ever".
+int to_timeout(std::chrono::milliseconds wait);
+// What is left, never negative.
+std::chrono::milliseconds until(Deadline deadline);
+
+// The properties of a client to be. The first that is refused is the error of make().
+class Settings {
+ public:
+  Settings() : conf_(rd_kafka_conf_new()) {}
+
+  rd_kafka_conf_t* get() { return conf_.get(); }
+
+  // A property of ours, whose value may come from the config.
+  Settings& set(const char* name, const std::string& value);
+  // A property that later versions of the library have.
+  Settings& set_if_known(const char* name, const std::string& value);
+  // The user's. Values of `hidden` names appear in no message.
+  Settings& set_all(const KafkaProperties& properties, const std::set<std::string>& hidden = {});
+
+  // Once.
+  Result<Handle> make(rd_kafka_type_t type);
+
+ private:
+  Status set_users(const std::string& name, const std::string& value, bool secret);
+
+  Owned<rd_kafka_conf_t, rd_kafka_conf_destroy> conf_;
+  Status status_;
+};
+
+// Whether brokers answer, from librdkafka's error callback. It reports every attempt; this keeps
+// the last reason and tells each change once.
+class Link {
+ public:
+  void heard(rd_kafka_resp_err_t code, const char* reason);
+  void works(const std::string& brokers);
+  bool take_change() { return std::exchange(change_, false); }
+  std::string reason() const { return reason_.empty() ? "no answer" : reason_; }
+
+ private:
+  bool down_ = false, change_ = false;
+  std::string reason_;
+};
+
+// librdkafka's log callback; called by its threads.
+void on_log(const rd_kafka_t*, int level, const char* facility, const char* text);
+
+// Asks for the metadata of `topic`, or with none for any broker's answer, for at most `wait`.
+Status ask(rd_kafka_t* handle, const std::string& brokers, const std::string& topic, Link& link,
+           std::chrono::milliseconds wait);
+
+}  // namespace gapwatch::ingest::kafka

@@ -1,0 +1,357 @@
+// The consumer behind Source.
+
+#include <fmt/format.h>
+
+#include "config/text.h"
+#include "ingest/kafka_handle.h"
+#include "ingest/source.h"
+
+namespace gapwatch::ingest {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kBatch = 4096;
+
+class KafkaSource final : public Source {
+ public:
+  explicit KafkaSource(const config::KafkaSource& settings) : settings_(settings), messages_(kBatch) {}
+
+  ~KafkaSource() override {
+    if (handle_ && !closed_) shut(nullptr);
+  }
+
+  Status start(milliseconds start_wait) {
+    kafka::Settings settings;
+    configure(settings);
+    auto handle = settings.make(RD_KAFKA_CONSUMER);
+    if (!handle) return handle.error();
+    handle_ = *std::move(handle);
+    rd_kafka_poll_set_consumer(handle_.get());
+    queue_.reset(rd_kafka_queue_get_consumer(handle_.get()));
+    const kafka::PartitionList topics(rd_kafka_topic_partition_list_new(static_cast<int>(settings_.topics.size())));
+    for (const auto& topic : settings_.topics) {
+      const bool pattern = topic.starts_with('^');
+      auto status = kafka::ask(handle_.get(), settings_.brokers, pattern ? "" : topic, link_, start_wait);
+      if (!status) return status;
+      rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
+    }
+    const auto code = rd_kafka_subscribe(handle_.get(), topics.get());
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
+    return refuse(fmt::format("source.kafka.topics: cannot subscribe: {}", rd_kafka_err2str(code)));
+  }
+
+  Result<bool> poll(milliseconds wait, SourceHandler& handler) override {
+    handler_ = &handler;
+    if (!failure_) deliver(fetch(wait));
+    settle();
+    handler_ = nullptr;
+    if (failure_) return *failure_;
+    if (trouble_) return *std::exchange(trouble_, std::nullopt);
+    if (link_.take_change()) {
+      return retry(fmt::format("kafka: no broker answers at {}: {}; trying again until one does", settings_.brokers,
+                               link_.reason()));
+    }
+    return true;
+  }
+
+  void committed(PartitionIndex index, Offset next) override {
+    const auto& name = held_.at(index).name;
+    const kafka::PartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), name.topic.c_str(), name.partition)->offset = next;
+    rd_kafka_commit(handle_.get(), list.get(), 1);
+  }
+
+  void pause() override {
+    paused_ = true;
+    const auto list = assigned();
+    rd_kafka_pause_partitions(handle_.get(), list.get());
+  }
+  void resume() override {
+    paused_ = false;
+    const auto list = assigned();
+    rd_kafka_resume_partitions(handle_.get(), list.get());
+  }
+
+  std::vector<PartitionProgress> progress() const override {
+    std::vector<PartitionProgress> all;
+    for (const auto& held : held_) {
+      if (!held.assigned) continue;
+      std::int64_t low = RD_KAFKA_OFFSET_INVALID, high = RD_KAFKA_OFFSET_INVALID;
+      rd_kafka_get_watermark_offsets(handle_.get(), held.name.topic.c_str(), held.name.partition, &low, &high);
+      PartitionProgress one{held.name, held.next.value_or(std::max<std::int64_t>(low, 0)), std::nullopt};
+      if (high >= 0) one.end = std::max(high, one.next);
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+  void close(SourceHandler& handler) override {
+    if (!closed_) shut(&handler);
+  }
+
+ private:
+  struct Held {
+    PartitionName name;
+    std::optional<Offset> next;  // none: the beginning, wherever that is
+    bool assigned = false;
+  };
+  struct Rebalance {
+    rd_kafka_resp_err_t code;
+    kafka::PartitionList partitions;
+  };
+
+  void configure(kafka::Settings& settings) {
+    const auto session = settings_.session_timeout.count();
+    settings.set("bootstrap.servers", settings_.brokers).set("group.id", settings_.group).set("client.id", "gapwatch");
+    if (!settings_.instance.empty()) settings.set("group.instance.id", settings_.instance);
+    settings.set("session.timeout.ms", std::to_string(session))
+        .set("heartbeat.interval.ms", std::to_string(std::clamp<std::int64_t>(session / 3, 1, 3'000)))
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("auto.offset.reset", "error")
+        .set("log.connection.close", "false")
+        // Bytes bound the queue, not the number of messages: at the number, librdkafka stops fetching
+        // for fetch.queue.backoff.ms, which is a second before 2.2 and cannot be set there. Then only
+        // a queue that outlasts that second (some 0.5 GB at full speed) keeps the consumer busy.
+        .set("queued.min.messages", "10000000")
+        .set("queued.max.messages.kbytes",
+             std::to_string(std::clamp<std::uint64_t>(settings_.queue_bytes >> 10, 1, 2'097'151)))
+        .set_if_known("fetch.queue.backoff.ms", "10")
+        .set_all(settings_.properties, settings_.hidden_properties);
+    rd_kafka_conf_set_opaque(settings.get(), this);
+    rd_kafka_conf_set_log_cb(settings.get(), kafka::on_log);
+    rd_kafka_conf_set_error_cb(settings.get(), [](rd_kafka_t*, int code, const char* reason, void* self) {
+      static_cast<KafkaSource*>(self)->link_.heard(static_cast<rd_kafka_resp_err_t>(code), reason);
+    });
+    rd_kafka_conf_set_rebalance_cb(settings.get(), [](rd_kafka_t*, rd_kafka_resp_err_t code,
+                                                      rd_kafka_topic_partition_list_t* partitions, void* self) {
+      static_cast<KafkaSource*>(self)->on_rebalance(code, partitions);
+    });
+  }
+
+  // How many of messages_ are filled. A first message ends the wait, so that a slow stream is not
+  // held up until a batch is full.
+  std::size_t fetch(milliseconds wait) {
+    auto count = rd_kafka_consume_batch_queue(queue_.get(), 0, messages_.data(), kBatch);
+    if (count > 0 || !rebalances_.empty()) return static_cast<std::size_t>(std::max<std::int64_t>(count, 0));
+    messages_[0] = rd_kafka_consume_queue(queue_.get(), kafka::to_timeout(wait));
+    if (messages_[0] == nullptr) return 0;
+    count = rd_kafka_consume_batch_queue(queue_.get(), 0, messages_.data() + 1, kBatch - 1);
+    return 1 + static_cast<std::size_t>(std::max<std::int64_t>(count, 0));
+  }
+
+  void deliver(std::size_t count) {
+    records_.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& message = *messages_[i];
+      if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        on_error(message);
+      } else {
+        add_record(message);
+      }
+    }
+    if (!records_.empty()) {
+      link_.works(settings_.brokers);
+      last_trouble_.clear();
+      handler_->on_records(records_);
+    }
+    for (std::size_t i = 0; i < count; ++i) rd_kafka_message_destroy(messages_[i]);
+  }
+
+  // A record of a partition that is no longer held, or from before its position, is dropped: it
+  // belongs to an assignment that has ended.
+  void add_record(const rd_kafka_message_t& message) {
+    Held* held = find(message);
+    if (held == nullptr || (held->next && message.offset < *held->next)) return;
+    held->next = message.offset + 1;
+    rd_kafka_timestamp_type_t kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+    const auto time = rd_kafka_message_timestamp(&message, &kind);
+    Record record;
+    record.partition = found_;
+    record.offset = message.offset;
+    record.time = kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? 0 : time;
+    record.key = {static_cast<const char*>(message.key), message.key_len};
+    record.value = {static_cast<const char*>(message.payload), message.len};
+    record.tombstone = message.payload == nullptr;
+    records_.push_back(record);
+  }
+
+  // The partition of a message, its index in found_. Messages come in runs of one partition.
+  Held* find(const rd_kafka_message_t& message) {
+    if (message.rkt == found_topic_ && message.partition == found_partition_) return &held_[found_];
+    const std::string_view topic = message.rkt == nullptr ? "" : rd_kafka_topic_name(message.rkt);
+    for (std::size_t i = 0; i < held_.size(); ++i) {
+      const auto& held = held_[i];
+      if (!held.assigned || held.name.partition != message.partition || held.name.topic != topic) continue;
+      found_ = static_cast<PartitionIndex>(i);
+      found_topic_ = message.rkt;
+      found_partition_ = message.partition;
+      return &held_[i];
+    }
+    return nullptr;
+  }
+
+  void on_error(const rd_kafka_message_t& message) {
+    const std::string text = rd_kafka_message_errstr(&message);
+    switch (message.err) {
+      case RD_KAFKA_RESP_ERR__PARTITION_EOF: return;
+      case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+      case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE: failure_ = lost_offset(message); return;
+      case RD_KAFKA_RESP_ERR__FATAL: failure_ = fatal(text); return;
+      case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+      case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+        failure_ = refuse(fmt::format("kafka: {} refuses: {}; give this user access to the topics {} and the group {}",
+                                      settings_.brokers, text, config::joined(settings_.topics), settings_.group));
+        return;
+      default:
+        if (text != last_trouble_) trouble_ = retry(fmt::format("kafka: {}", text));
+        last_trouble_ = text;
+    }
+  }
+
+  Error fatal(std::string text) {
+    char why[512];
+    if (rd_kafka_fatal_error(handle_.get(), why, sizeof why) == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) {
+      return refuse(fmt::format("kafka: another monitor runs as instance \"{}\" of group {}; stop it, or give this one "
+                                "its own source.kafka.instance",
+                                settings_.instance, settings_.group));
+    }
+    return refuse(fmt::format("kafka: {}", text));
+  }
+
+  Error lost_offset(const rd_kafka_message_t& message) {
+    const Held* held = find(message);
+    if (held == nullptr) return refuse(fmt::format("kafka: {}", rd_kafka_message_errstr(&message)));
+    const auto& [topic, partition] = held->name;
+    const auto where = fmt::format("kafka: {}[{}]: offset {}", topic, partition, held->next.value_or(0));
+    std::int64_t low = 0, high = 0;
+    if (rd_kafka_query_watermark_offsets(handle_.get(), topic.c_str(), partition, &low, &high, 5'000) !=
+        RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return refuse(fmt::format("{} is not on the broker: {}", where, rd_kafka_message_errstr(&message)));
+    }
+    const Offset wanted = held->next.value_or(0);
+    if (wanted > high) {
+      return refuse(fmt::format("{} is wanted, but the topic ends at {}: it was made anew or lost records; start with an "
+                                "empty state folder to count what is there now",
+                                where, high));
+    }
+    return refuse(fmt::format("{} is gone from the broker, the first available is {}: {} records are lost; keep the topic "
+                              "longer, and start with an empty state folder to count what is left",
+                              where, low, low - wanted));
+  }
+
+  // Only notes what happened: the batch in hand was read under the assignment before and is counted
+  // first. Within close there is no batch.
+  void on_rebalance(rd_kafka_resp_err_t code, const rd_kafka_topic_partition_list_t* partitions) {
+    rebalances_.push_back({code, kafka::PartitionList(rd_kafka_topic_partition_list_copy(partitions))});
+    if (closing_) settle();
+  }
+
+  void settle() {
+    for (const auto& [code, partitions] : std::exchange(rebalances_, {})) {
+      found_topic_ = nullptr;
+      if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+        take(*partitions);
+      } else {
+        give_up(*partitions);
+      }
+    }
+  }
+
+  bool cooperative() const { return std::string_view(rd_kafka_rebalance_protocol(handle_.get())) == "COOPERATIVE"; }
+
+  void take(rd_kafka_topic_partition_list_t& partitions) {
+    for (auto* at = partitions.elems; at != partitions.elems + partitions.cnt && !failure_; ++at) {
+      take_one(*at);
+    }
+    const bool in_vain = failure_ || closing_;
+    if (cooperative()) {
+      rd_kafka_error_destroy(rd_kafka_incremental_assign(handle_.get(), &partitions));
+    } else {
+      rd_kafka_assign(handle_.get(), in_vain ? nullptr : &partitions);
+    }
+    if (!in_vain && paused_) rd_kafka_pause_partitions(handle_.get(), &partitions);
+    if (!in_vain) link_.works(settings_.brokers);
+  }
+
+  void take_one(rd_kafka_topic_partition_t& partition) {
+    if (handler_ == nullptr) return;
+    auto free = std::find_if(held_.begin(), held_.end(), [](const Held& held) { return !held.assigned; });
+    if (free == held_.end()) free = held_.insert(free, Held{});
+    free->name = {partition.topic, partition.partition};
+    auto next = handler_->on_assigned(static_cast<PartitionIndex>(free - held_.begin()), free->name);
+    if (!next) {
+      failure_ = next.error();
+      return;
+    }
+    free->assigned = true;
+    free->next = *next;
+    partition.offset = next->value_or(RD_KAFKA_OFFSET_BEGINNING);
+  }
+
+  void give_up(const rd_kafka_topic_partition_list_t& partitions) {
+    for (const auto* at = partitions.elems; at != partitions.elems + partitions.cnt; ++at) {
+      const PartitionName name{at->topic, at->partition};
+      for (auto& held : held_) {
+        if (held.assigned && held.name == name) release(held);
+      }
+    }
+    if (cooperative()) {
+      rd_kafka_error_destroy(rd_kafka_incremental_unassign(handle_.get(), &partitions));
+    } else {
+      rd_kafka_assign(handle_.get(), nullptr);
+    }
+  }
+
+  void release(Held& held) {
+    if (handler_ != nullptr) handler_->on_revoked(static_cast<PartitionIndex>(&held - held_.data()));
+    held.assigned = false;
+  }
+
+  void shut(SourceHandler* handler) {
+    handler_ = handler;
+    closing_ = true;
+    settle();
+    rd_kafka_consumer_close(handle_.get());
+    for (auto& held : held_) {
+      if (held.assigned) release(held);
+    }
+    handler_ = nullptr;
+    closed_ = true;
+  }
+
+  kafka::PartitionList assigned() const {
+    kafka::PartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(held_.size())));
+    for (const auto& held : held_) {
+      if (held.assigned) rd_kafka_topic_partition_list_add(list.get(), held.name.topic.c_str(), held.name.partition);
+    }
+    return list;
+  }
+
+  config::KafkaSource settings_;
+  kafka::Link link_;
+  SourceHandler* handler_ = nullptr;
+  std::vector<Held> held_;
+  std::vector<Rebalance> rebalances_;
+  std::vector<rd_kafka_message_t*> messages_;
+  std::vector<Record> records_;
+  PartitionIndex found_ = 0;
+  const rd_kafka_topic_t* found_topic_ = nullptr;
+  std::int32_t found_partition_ = -1;
+  std::optional<Error> failure_, trouble_;
+  std::string last_trouble_;
+  bool paused_ = false, closing_ = false, closed_ = false;
+  kafka::Handle handle_;
+  kafka::Queue queue_;  // goes before handle_
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> make_kafka_source(const config::KafkaSource& settings, milliseconds start_wait) {
+  auto source = std::make_unique<KafkaSource>(settings);
+  if (auto status = source->start(start_wait); !status) return status.error();
+  return std::unique_ptr<Source>(std::move(source));
+}
+
+}  // namespace gapwatch::ingest
