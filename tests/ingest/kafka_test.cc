@@ -21,30 +21,57 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// Joining a group takes three seconds at the cluster in memory, so all that join begin before the first
+// test. A test's topic and group have its own name.
 class Kafka : public ::testing::Test {
  protected:
-  config::KafkaSource settings(std::string group = "group") const {
+  static void SetUpTestSuite() {
+    cluster_ = make_embedded_cluster(1, "events", 2).value();
+    leaving_ = make_embedded_cluster(1, "ABrokerThatGoesAwayIsSaidOnceAndWaitedFor", 2).value();
+    for (const char* name :
+         {"RecordsArriveInOrderWithKeyTimeAndOffset", "StartsWhereTheHandlerSays", "TombstonesAndEmptyValuesDiffer",
+          "ASecondMemberTakesAShareAndTheFirstFlushesBefore", "AHandlerThatRefusesEndsTheRun",
+          "AnOffsetThatIsGoneIsAnErrorAndNeverAJump", "RecordsThatTheBrokerForgotAreCounted",
+          "PauseHoldsRecordsBackAndResumeLosesNone"}) {
+      ASSERT_TRUE(cluster_->add_topic(name, 2));
+      joining_[name] = make_kafka_source(settings(*cluster_, name)).value();
+    }
+    const char* away = "ABrokerThatGoesAwayIsSaidOnceAndWaitedFor";
+    auto quick = settings(*leaving_, away);
+    quick.properties = kQuick;
+    joining_[away] = make_kafka_source(quick).value();
+  }
+  static void TearDownTestSuite() {
+    joining_.clear();
+    leaving_.reset();
+    cluster_.reset();
+  }
+  static config::KafkaSource settings(const EmbeddedCluster& cluster, const std::string& name) {
     config::KafkaSource settings;
-    settings.brokers = cluster_->bootstrap();
-    settings.topics = {"events"};
-    settings.group = std::move(group);
-    // The cluster in memory waits three seconds for the first members, who must not time out before.
-    settings.session_timeout = milliseconds(4000);
+    settings.brokers = cluster.bootstrap();
+    settings.topics = {name};
+    settings.group = name;
+    // Longer than the three seconds that the cluster waits for the first members. For later ones it
+    // waits this long less a second.
+    settings.session_timeout = milliseconds(6000);
     return settings;
   }
+  static config::KafkaSource settings() { return settings(*cluster_, "events"); }
+  std::unique_ptr<Source> joined() { return std::move(joining_.at(topic_)); }
+
   void produce(int from, int to, std::optional<std::int32_t> partition = {}) {
     if (!producer_) producer_ = make_kafka_producer(cluster_->bootstrap(), {}).value();
     for (int i = from; i < to; ++i) {
       const auto key = "k" + std::to_string(i % 7), value = "v" + std::to_string(i);
       OutgoingMessage message;
-      message.topic = "events";
+      message.topic = topic_;
       message.key = key;
       message.value = value;
       message.partition = partition;
       message.time = 1'764'000'000'000 + i;
       ASSERT_TRUE(producer_->produce(message));
     }
-    const auto flushed = producer_->flush(seconds(20));
+    const auto flushed = producer_->flush(seconds(60));
     ASSERT_TRUE(flushed) << flushed.error().message;
   }
   static std::string error_of(const config::KafkaSource& settings, milliseconds wait = seconds(10)) {
@@ -54,13 +81,48 @@ class Kafka : public ::testing::Test {
     return made.error().message;
   }
 
-  std::unique_ptr<EmbeddedCluster> cluster_ = make_embedded_cluster(1, "events", 2).value();
+  // Back to a broker that answers again without waiting for seconds.
+  inline static const KafkaProperties kQuick = {{"reconnect.backoff.ms", "10"}, {"reconnect.backoff.max.ms", "100"}};
+  inline static std::unique_ptr<EmbeddedCluster> cluster_, leaving_;
+  inline static std::map<std::string, std::unique_ptr<Source>> joining_;
+  const std::string topic_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::unique_ptr<Producer> producer_;
+};
+
+// Two members of a group as one state would serve them: a partition goes on where it was left, and has
+// one holder at a time.
+struct Shared {
+  std::map<PartitionName, Offset> next;
+  std::set<PartitionName> held;
+  std::vector<std::string> values;
+};
+class MemberHandler : public RecordingHandler {
+ public:
+  explicit MemberHandler(Shared& shared) : shared_(shared) {}
+  Result<std::optional<Offset>> on_assigned(PartitionIndex index, const PartitionName& name) override {
+    EXPECT_TRUE(shared_.held.insert(name).second) << name.partition << " is taken before it is given up";
+    start = shared_.next;
+    return RecordingHandler::on_assigned(index, name);
+  }
+  void on_revoked(PartitionIndex index) override {
+    shared_.held.erase(held.at(index));
+    RecordingHandler::on_revoked(index);
+  }
+  void on_records(std::span<const Record> records) override {
+    for (const auto& one : records) {
+      EXPECT_EQ(one.offset, shared_.next[held.at(one.partition)]++);
+      shared_.values.emplace_back(one.value);
+    }
+    RecordingHandler::on_records(records);
+  }
+
+ private:
+  Shared& shared_;
 };
 
 TEST_F(Kafka, RecordsArriveInOrderWithKeyTimeAndOffset) {
   produce(0, 1000);
-  auto source = make_kafka_source(settings()).value();
+  auto source = joined();
   RecordingHandler handler;
   ASSERT_FALSE(poll_until(*source, handler, [&] { return handler.seen.size() >= 1000; }));
   EXPECT_EQ(handler.assignments, 2);
@@ -88,9 +150,9 @@ TEST_F(Kafka, RecordsArriveInOrderWithKeyTimeAndOffset) {
 TEST_F(Kafka, StartsWhereTheHandlerSays) {
   produce(0, 100, 0);
   produce(100, 150, 1);
-  auto source = make_kafka_source(settings()).value();
+  auto source = joined();
   RecordingHandler handler;
-  handler.start = {{{"events", 0}, 90}, {{"events", 1}, 50}};  // ten records left, and none
+  handler.start = {{{topic_, 0}, 90}, {{topic_, 1}, 50}};  // ten records left, and none
   ASSERT_FALSE(poll_until(*source, handler, [&] { return handler.seen.size() >= 10; }));
   produce(150, 152, 1);
   ASSERT_FALSE(poll_until(*source, handler, [&] { return handler.seen.size() >= 12; }));
@@ -105,7 +167,7 @@ TEST_F(Kafka, TombstonesAndEmptyValuesDiffer) {
   auto producer = make_kafka_producer(cluster_->bootstrap(), {}).value();
   const OutgoingHeader headers[] = {{"reason", "not_json"}, {"empty", ""}};
   OutgoingMessage message;
-  message.topic = "events";
+  message.topic = topic_;
   message.partition = 0;
   message.key = "k";
   ASSERT_TRUE(producer->produce(message));
@@ -116,7 +178,7 @@ TEST_F(Kafka, TombstonesAndEmptyValuesDiffer) {
   EXPECT_EQ(producer->delivery().delivered, 2u);
   EXPECT_EQ(producer->delivery().failed, 0u);
 
-  auto source = make_kafka_source(settings()).value();
+  auto source = joined();
   RecordingHandler handler;
   ASSERT_FALSE(poll_until(*source, handler, [&] { return handler.seen.size() >= 2; }));
   EXPECT_TRUE(handler.seen[0].tombstone);
@@ -126,36 +188,40 @@ TEST_F(Kafka, TombstonesAndEmptyValuesDiffer) {
 }
 
 TEST_F(Kafka, ASecondMemberTakesAShareAndTheFirstFlushesBefore) {
+  Shared shared;
+  MemberHandler one(shared), two(shared);
   produce(0, 20, 0);
   produce(20, 40, 1);
-  auto first = make_kafka_source(settings()).value();
-  RecordingHandler one, two;
+  auto first = joined();
   ASSERT_FALSE(poll_until(*first, one, [&] { return one.seen.size() >= 40; }));
-  auto second = make_kafka_source(settings()).value();
-  // Each must poll for the group to balance. The second starts where the first got to.
-  two.start = {{{"events", 0}, 20}, {{"events", 1}, 20}};
-  const auto shared = [&] { return one.held.size() == 1 && two.held.size() == 1 && one.assignments == 3; };
-  const auto limit = std::chrono::steady_clock::now() + seconds(60);
-  while (!shared() && std::chrono::steady_clock::now() < limit) {
-    one.start = two.start;
-    ASSERT_TRUE(first->poll(milliseconds(50), one));
-    ASSERT_TRUE(second->poll(milliseconds(50), two));
-  }
-  ASSERT_TRUE(shared());
-  EXPECT_EQ(one.revoked.size(), 2u);
+  auto second = make_kafka_source(settings(*cluster_, topic_)).value();
+  // Each must poll for the group to balance.
+  std::optional<Error> trouble;
+  const auto both = [&](auto done) {
+    return poll_until(*first, one, [&] {
+      if (done() || trouble) return true;
+      if (auto more = second->poll(milliseconds(50), two); !more) trouble = more.error();
+      return false;
+    });
+  };
+  ASSERT_FALSE(both([&] { return one.held.size() == 1 && two.held.size() == 1; }));
+  ASSERT_FALSE(trouble) << trouble->message;
+  EXPECT_GE(one.revoked.size(), 1u);
   EXPECT_NE(one.held.begin()->second, two.held.begin()->second);
   produce(40, 45, 0);
   produce(45, 50, 1);
-  ASSERT_FALSE(poll_until(*first, one, [&] { return one.seen.size() >= 45; }));
-  ASSERT_FALSE(poll_until(*second, two, [&] { return two.seen.size() >= 5; }));
-  EXPECT_EQ(one.seen.size(), 45u);
-  EXPECT_EQ(two.seen.size(), 5u);
+  ASSERT_FALSE(both([&] { return shared.values.size() >= 50; }));
+  ASSERT_FALSE(trouble) << trouble->message;
+  EXPECT_EQ(std::set(shared.values.begin(), shared.values.end()).size(), 50u);
+  EXPECT_EQ(shared.values.size(), 50u);
+  EXPECT_FALSE(two.seen.empty());
   second->close(two);
   first->close(one);
+  EXPECT_TRUE(shared.held.empty());
 }
 
 TEST_F(Kafka, AHandlerThatRefusesEndsTheRun) {
-  auto source = make_kafka_source(settings()).value();
+  auto source = joined();
   RecordingHandler handler;
   handler.refusal = refuse("the state is of another topic");
   const auto error = poll_until(*source, handler, [] { return false; });
@@ -168,13 +234,13 @@ TEST_F(Kafka, AHandlerThatRefusesEndsTheRun) {
 
 TEST_F(Kafka, AnOffsetThatIsGoneIsAnErrorAndNeverAJump) {
   produce(0, 10, 0);
-  auto source = make_kafka_source(settings()).value();
+  auto source = joined();
   RecordingHandler handler;
-  handler.start = {{{"events", 0}, 500}};
+  handler.start = {{{topic_, 0}, 500}};
   const auto error = poll_until(*source, handler, [] { return false; });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->action, Action::kRefuse);
-  EXPECT_THAT(error->message, AllOf(HasSubstr("events[0]: offset 500 is wanted"), HasSubstr("the topic ends at 10")));
+  EXPECT_THAT(error->message, AllOf(HasSubstr(topic_ + "[0]: offset 500 is wanted"), HasSubstr("the topic ends at 10")));
   EXPECT_TRUE(handler.seen.empty());
   source->close(handler);
 }
@@ -185,7 +251,7 @@ TEST_F(Kafka, RecordsThatTheBrokerForgotAreCounted) {
   const std::string large(100'000, 'x');
   for (int i = 0; i < 120; ++i) {
     OutgoingMessage message;
-    message.topic = "events";
+    message.topic = topic_;
     message.partition = 0;
     message.value = large;
     ASSERT_TRUE(producer->produce(message));
@@ -193,18 +259,19 @@ TEST_F(Kafka, RecordsThatTheBrokerForgotAreCounted) {
       ASSERT_TRUE(producer->flush(seconds(20)));
     }
   }
-  auto source = make_kafka_source(settings()).value();
+  auto source = joined();
   RecordingHandler handler;
-  handler.start = {{{"events", 0}, 1}};
+  handler.start = {{{topic_, 0}, 1}};
   const auto error = poll_until(*source, handler, [] { return false; });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->action, Action::kRefuse);
   EXPECT_TRUE(handler.seen.empty());
   long long first = 0, lost = 0;
-  const auto at = error->message.find("events[0]: offset 1 is gone from the broker, the first available is ");
+  const std::string what = "[0]: offset 1 is gone from the broker, the first available is ";
+  const auto at = error->message.find(topic_ + what);
   ASSERT_NE(at, std::string::npos) << error->message;
-  ASSERT_EQ(std::sscanf(error->message.c_str() + at, "events[0]: offset 1 is gone from the broker, the first available is %lld: %lld records are lost",
-                        &first, &lost), 2);
+  const char* const numbers = error->message.c_str() + at + topic_.size() + what.size();
+  ASSERT_EQ(std::sscanf(numbers, "%lld: %lld records are lost", &first, &lost), 2);
   EXPECT_GT(first, 1);
   EXPECT_EQ(lost, first - 1);
   source->close(handler);
@@ -212,7 +279,7 @@ TEST_F(Kafka, RecordsThatTheBrokerForgotAreCounted) {
 
 TEST_F(Kafka, PauseHoldsRecordsBackAndResumeLosesNone) {
   produce(0, 10, 0);
-  auto source = make_kafka_source(settings()).value();
+  auto source = joined();
   RecordingHandler handler;
   ASSERT_FALSE(poll_until(*source, handler, [&] { return handler.seen.size() >= 10; }));
   source->pause();
@@ -226,17 +293,18 @@ TEST_F(Kafka, PauseHoldsRecordsBackAndResumeLosesNone) {
 }
 
 TEST_F(Kafka, ABrokerThatGoesAwayIsSaidOnceAndWaitedFor) {
+  producer_ = make_kafka_producer(leaving_->bootstrap(), kQuick).value();
   produce(0, 10, 0);
-  auto source = make_kafka_source(settings()).value();
+  auto source = joined();
   RecordingHandler handler;
   ASSERT_FALSE(poll_until(*source, handler, [&] { return handler.seen.size() >= 10; }));
-  cluster_->set_reachable(false);
+  leaving_->set_reachable(false);
   const auto error = poll_until(*source, handler, [] { return false; });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->action, Action::kRetry);
   EXPECT_THAT(error->message, AllOf(HasSubstr("no broker answers at"), HasSubstr("refused")));
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(source->poll(milliseconds(20), handler));  // not said again
-  cluster_->set_reachable(true);
+  leaving_->set_reachable(true);
   produce(10, 12, 0);
   ASSERT_FALSE(poll_until(*source, handler, [&] { return handler.seen.size() >= 12; }));
   source->close(handler);
@@ -255,7 +323,9 @@ TEST_F(Kafka, WhatIsWrongAtTheStartIsSaid) {
 // The embedded cluster makes the topics it is asked for; this one says that it does not have it.
 TEST(KafkaTopics, AMissingTopicIsRefused) {
   char why[512];
-  rd_kafka_t* owner = rd_kafka_new(RD_KAFKA_PRODUCER, rd_kafka_conf_new(), why, sizeof why);
+  rd_kafka_conf_t* quiet = rd_kafka_conf_new();  // it would say that it has no brokers
+  rd_kafka_conf_set_log_cb(quiet, nullptr);
+  rd_kafka_t* owner = rd_kafka_new(RD_KAFKA_PRODUCER, quiet, why, sizeof why);
   rd_kafka_mock_cluster_t* cluster = rd_kafka_mock_cluster_new(owner, 1);
   rd_kafka_mock_topic_set_error(cluster, "evnets", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   config::KafkaSource settings;
@@ -293,7 +363,7 @@ TEST_F(Kafka, PropertiesGoThroughUntouchedOrAreNamed) {
 }
 
 TEST_F(Kafka, ProducingToATopicThatIsNotThereFails) {
-  auto producer = make_kafka_producer(cluster_->bootstrap(), {{"message.timeout.ms", "3000"}}).value();
+  auto producer = make_kafka_producer(cluster_->bootstrap(), {{"message.timeout.ms", "1000"}}).value();
   OutgoingMessage message;
   message.topic = "events";
   message.partition = 7;  // of two
