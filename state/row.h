@@ -49,6 +49,8 @@ struct Row {
   bool unsaved = false;     // differs from the store
   RouteSet* routes = nullptr;
   std::vector<Cell> cells;
+  // By monitor of the channel: the paired count that is in its sums. To take it out again needs no draws.
+  std::vector<stats::PairedCount> paired;
 };
 
 // ---- Bytes (state/FORMAT.md) ----

@@ -47,7 +47,7 @@ struct RowView {
   void fill(const Row& row, const MonitorDef& monitor);
   // The decision in pool order; false where it names a policy outside the pool.
   bool fill_weights(const Decision& decision, const MonitorDef& monitor, const Catalog& catalog);
-  stats::PromptView prompt() const;
+  stats::PairedCount paired() const { return stats::paired_count(draws); }
 };
 
 struct ApplyResult {
@@ -110,8 +110,12 @@ class Shard {
   void touch(Row& row);
   void change(Row& row, Cell& cell, stats::DrawOutcome before, stats::DrawOutcome now);
   void mark_unsaved(Row& row);
-  void enter(const Row& row, int sign);
-  void enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign, RowView& view) const;
+  void enter(Row& row, int sign);
+  // `paired` holds the row's paired count of this monitor: used when it leaves the sums, set when it enters.
+  void enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign, RowView& view,
+                     stats::PairedCount& paired) const;
+  void rebuild(MonitorIndex monitor);
+  void prefetch(std::size_t touched) const;
 
   ApplyResult apply_draw(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_counts(Row& row, std::uint32_t column, const Event& event);

@@ -73,16 +73,15 @@ bool RowView::fill_weights(const Decision& decision, const MonitorDef& monitor, 
   return true;
 }
 
-stats::PromptView RowView::prompt() const { return {cells, stats::paired_count(draws)}; }
-
-void Shard::enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign,
-                          RowView& view) const {
+void Shard::enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign, RowView& view,
+                          stats::PairedCount& paired) const {
   if (monitor.slice && row.slice != *monitor.slice) return;
   view.fill(row, monitor);
   if (!view.any) return;
   sums.prompts += sign;
   sums.unscored += sign * view.unscored;
-  const auto prompt = view.prompt();
+  if (sign > 0) paired = view.paired();
+  const stats::PromptView prompt{view.cells, paired};
   if (sign > 0) {
     sums.pool.add(prompt);
   } else {
@@ -100,30 +99,59 @@ void Shard::enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Ro
   }
 }
 
-void Shard::enter(const Row& row, int sign) {
-  for (const auto index : catalog_.at(row.channel).monitors) {
+void Shard::enter(Row& row, int sign) {
+  const auto& watching = catalog_.at(row.channel).monitors;
+  row.paired.resize(watching.size());
+  for (std::size_t k = 0; k < watching.size(); ++k) {
+    const auto index = watching[k];
     const auto& monitor = *catalog_.monitors()[index];
     // Sums of another generation are made anew by the next refresh.
     if (index >= sums_.size() || generations_[index] != monitor.generation) continue;
-    enter_monitor(sums_[index], monitor, row, sign, view_);
+    enter_monitor(sums_[index], monitor, row, sign, view_, row.paired[k]);
+  }
+}
+
+// Asks for the memory of a touched row that comes up soon: its cells, then the draws they point to.
+void Shard::prefetch(std::size_t touched) const {
+  constexpr std::size_t kAhead = 3;
+  if (touched + kAhead < touched_rows_.size()) {
+    const auto& cells = rows_[touched_rows_[touched + kAhead]].cells;
+    const auto* bytes = reinterpret_cast<const char*>(cells.data());
+    for (std::size_t at = 0; at < cells.size() * sizeof(Cell); at += 64) __builtin_prefetch(bytes + at);
+  }
+  if (touched + 1 < touched_rows_.size()) {
+    for (const auto& cell : rows_[touched_rows_[touched + 1]].cells) cell.draws.prefetch();
   }
 }
 
 void Shard::refresh() {
-  for (const auto index : touched_rows_) {
-    rows_[index].touched = false;
-    enter(rows_[index], 1);
+  for (std::size_t i = 0; i < touched_rows_.size(); ++i) {
+    prefetch(i);
+    Row& row = rows_[touched_rows_[i]];
+    row.touched = false;
+    enter(row, 1);
   }
   touched_rows_.clear();
   const auto& monitors = catalog_.monitors();
   sums_.resize(monitors.size());
   generations_.resize(monitors.size(), 0);
   for (MonitorIndex index = 0; index < monitors.size(); ++index) {
-    if (generations_[index] != monitors[index]->generation) {
-      sums_[index] = recount(index);
-      generations_[index] = monitors[index]->generation;
-    }
+    if (generations_[index] != monitors[index]->generation) rebuild(index);
     drop_unrouted(sums_[index]);
+  }
+}
+
+void Shard::rebuild(MonitorIndex index) {
+  const auto& monitor = *catalog_.monitors()[index];
+  const auto& watching = catalog_.at(monitor.channel).monitors;
+  const auto k = static_cast<std::size_t>(std::find(watching.begin(), watching.end(), index) - watching.begin());
+  generations_[index] = monitor.generation;
+  sums_[index] = MonitorSums();
+  sums_[index].pool = stats::PoolSums(monitor.spec);
+  for (auto& row : rows_) {
+    if (row.channel != monitor.channel) continue;
+    row.paired.resize(watching.size());
+    enter_monitor(sums_[index], monitor, row, 1, view_, row.paired[k]);
   }
 }
 
@@ -139,8 +167,9 @@ MonitorSums Shard::recount(MonitorIndex index) const {
   MonitorSums sums;
   sums.pool = stats::PoolSums(monitor.spec);
   RowView view;
+  stats::PairedCount paired;
   for (const auto& row : rows_) {
-    if (row.channel == monitor.channel) enter_monitor(sums, monitor, row, 1, view);
+    if (row.channel == monitor.channel) enter_monitor(sums, monitor, row, 1, view, paired);
   }
   drop_unrouted(sums);
   return sums;
