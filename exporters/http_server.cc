@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "exporters/api_json.h"
 #include "exporters/http_guard.h"
 #include "exporters/http_session.h"
-#include "exporters/report_json.h"
 
 namespace gapwatch::exporters {
 namespace {

@@ -6,7 +6,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
-#include "exporters/report_json.h"
+#include "exporters/api_json.h"
 
 namespace gapwatch::exporters {
 namespace {

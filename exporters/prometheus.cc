@@ -130,6 +130,8 @@ void describe_stream(Families& out) {
   out.describe("overflow_total", kCounter, "Events refused because a limit on distinct names was reached, by kind.");
   out.describe("state_bytes", kGauge, "Bytes of the state on disk.");
   out.describe("cells", kGauge, "Cells (prompt and policy) with a response.");
+  out.describe("config_reload_success", kGauge,
+               "1 while the last reload of the config was taken, or none was asked for; 0 when it was refused.");
   out.describe("build_info", kGauge, "Always 1; the version and revision that runs.");
 }
 
@@ -288,6 +290,7 @@ void add_stream(Families& out, const StreamHealth& stream) {
   }
   out.add("state_bytes", {}, static_cast<double>(stream.state_bytes));
   out.add("cells", {}, static_cast<double>(stream.cells));
+  out.add("config_reload_success", {}, stream.config_reload_success ? 1.0 : 0.0);
 }
 
 }  // namespace

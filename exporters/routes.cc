@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "exporters/api_json.h"
 #include "exporters/json_writer.h"
 #include "exporters/page_assets.h"
-#include "exporters/report_json.h"
 
 namespace gapwatch::exporters {
 namespace {

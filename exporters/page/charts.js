@@ -47,7 +47,11 @@ export function gapChart(coverage, width, context) {
       band(at.nulls[name], name, label, at.tau, center + (side === 0 ? -wide - 3 : 3), wide, y, context));
     const dot = at.gap === null ? null : svg("g", { title: `Observed oracle gap L at tau ${at.tau}: ${ratio(at.gap)}\n${context}` },
       svg("circle", { class: "observed", cx: center, cy: y(at.gap), r: 6 }));
-    return [bands, dot, svg("text", { x: center, y: height - bottom + 17, "text-anchor": "middle" }, `τ ${at.tau}`)];
+    const then = kNulls.map(([name]) => at.nulls[name]?.observed).find((value) => value !== undefined);
+    const moved = then === undefined || at.gap === null || Math.abs(then - at.gap) < 1e-9 ? null :
+      svg("g", { title: `Oracle gap L at tau ${at.tau} when the nulls were compared: ${ratio(then)}\n${context}` },
+        svg("circle", { class: "compared", cx: center, cy: y(then), r: 6 }));
+    return [bands, moved, dot, svg("text", { x: center, y: height - bottom + 17, "text-anchor": "middle" }, `τ ${at.tau}`)];
   });
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": "Observed oracle gap by threshold with the 5 to 95 percent band of both nulls; numbers in the table below" },
@@ -57,7 +61,7 @@ export function gapChart(coverage, width, context) {
 
 // From the comparator through the ceiling to the union, with the end that the rates alone allow.
 export function splitChart(split, width) {
-  const height = 176, left = 8, right = 12, bar = 74, thick = 38;
+  const height = 152, left = 8, right = 12, bar = 74, thick = 38;
   const from = split.comparator, to = Math.max(split.upper, split.union);
   const x = scale(from, to, left, width - right);
   const mark = (value, text, row) => {
@@ -87,7 +91,7 @@ export function splitChart(split, width) {
 // A rate on [0, 1] with its interval, for a table's row.
 export function rateBar(rate, interval, title) {
   const x = scale(0, 1, 6, 194);
-  return svg("svg", { viewBox: "0 0 200 18", "aria-hidden": "true", preserveAspectRatio: "none", title },
+  return svg("svg", { viewBox: "0 0 200 18", "aria-hidden": "true", preserveAspectRatio: "xMinYMid", title },
     svg("line", { class: "track", x1: 6, x2: 194, y1: 9, y2: 9 }),
     interval ? svg("line", { class: "interval", x1: x(interval[0]), x2: x(interval[1]), y1: 9, y2: 9 }) : null,
     svg("circle", { class: "point", cx: x(rate), cy: 9, r: 4.5 }));

@@ -22,8 +22,9 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
-// columns: [{name, word, prose, title}], rows: [{lead, cells: [text | Node | {text, title}]}].
-export function table(label, columns, rows) {
+// columns: [{name, word, prose, title}], rows: [{lead, cells: [text | Node | {text, title}]}]; `kinds` are more classes:
+// "stacked" makes a row of a narrow screen lines of "column value".
+export function table(label, columns, rows, kinds = "") {
   const kind = (column) => (column.prose ? "prose" : column.word ? "word" : null);
   const head = columns.map((column) => html("th", { class: column.word || column.prose ? "word" : null, scope: "col",
     title: column.title }, column.name));
@@ -31,8 +32,8 @@ export function table(label, columns, rows) {
     const rich = cell !== null && typeof cell === "object" && !(cell instanceof Node);
     const title = rich ? cell.title : columns[index].word ? cell : columns[index].title;
     const own = rich && cell.class ? cell.class : kind(columns[index]);
-    return html("td", { class: own, title: cell instanceof Node ? null : title }, rich ? cell.text : cell);
+    return html("td", { class: own, "data-label": columns[index].name || null, title: cell instanceof Node ? null : title }, rich ? cell.text : cell);
   })));
-  return html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+  return html("div", { class: `scroll ${kinds}`.trim(), tabindex: "0", role: "region", "aria-label": label },
     html("table", {}, html("thead", {}, html("tr", {}, head)), html("tbody", {}, body)));
 }

@@ -11,7 +11,7 @@ export const time = (ms) => (defined(ms) && ms > 0 ? new Date(ms).toLocaleString
 
 export function pValue(p) {
   if (!defined(p)) return "n/a";
-  return p < 0.001 ? p.toExponential(1) : p.toFixed(3);
+  return p < 0.01 ? p.toPrecision(2) : p.toFixed(3);
 }
 
 export function bytes(number) {

@@ -40,13 +40,16 @@ export class Live {
     this.triedAt = Date.now();
     const source = new EventSource(`${monitorPath(this.name)}/events`);
     this.source = source;
-    source.onopen = () => {
-      if (source !== this.source) return;
+    const arrived = () => {
       this.streaming = true;
       this.handlers.link("live");
     };
+    source.onopen = () => {
+      if (source === this.source) arrived();
+    };
     source.onmessage = (event) => {
       if (source !== this.source) return;
+      arrived();
       const message = JSON.parse(event.data);
       this.handlers.stream(message.stream, message.at);
       this.handlers.monitor(message.monitor);

@@ -13,15 +13,20 @@ let sample = null;  // {events, at} of the stream's update before
 let rate = null;
 
 // Puts `build()` in place of the slot's content when `data` is not what it was drawn from, and keeps what
-// the reader had unfolded.
+// the reader had unfolded, scrolled aside and focused.
 const drawn = new Map();
+const focusable = (slot) => [...slot.querySelectorAll("a, summary, [tabindex]")];
 function draw(slot, data, build) {
   const key = JSON.stringify(data);
   if (drawn.get(slot) === key) return;
   drawn.set(slot, key);
   const open = new Set([...slot.querySelectorAll("details[open]")].map((item) => item.dataset.key));
+  const aside = [...slot.querySelectorAll(".scroll")].map((item) => item.scrollLeft);
+  const focused = focusable(slot).indexOf(document.activeElement);
   slot.replaceChildren(...[build()].flat().filter(Boolean));
   for (const item of slot.querySelectorAll("details")) item.open = open.has(item.dataset.key);
+  [...slot.querySelectorAll(".scroll")].forEach((item, index) => { item.scrollLeft = aside[index] ?? 0; });
+  if (focused >= 0) focusable(slot)[focused]?.focus({ preventScroll: true });
 }
 
 const slots = Object.fromEntries(["summary", "gaps", "split", "policies", "routers", "checks"].map((name) => [name, html("div", {})]));

@@ -8,7 +8,7 @@ import { count, duration, percent, pValue, range, ratio, signed, time } from "./
 const kStates = {
   collecting: "no prompt has been answered by the whole pool yet",
   insufficient: "too few complete prompts to conclude anything",
-  quiet: "no evidence of specialization beyond noise",
+  quiet: "enough complete prompts, and no alarm; a p-value is for one look and raises none",
   evidence: "evidence of specialization beyond noise",
   acknowledged: "evidence that somebody has acknowledged",
   stale: "no new data or evaluation for too long",
@@ -24,9 +24,10 @@ export function stateBadge(state) {
   return html("span", { class: known ? `state ${state}` : "state", title: known ? kStates[state] : null }, state);
 }
 
-// Intervals, nulls and p-values of an evaluation that newer draws have overtaken.
-const overtaken = (m) => m.evaluation !== null && !m.evaluation.current
-  ? html("p", { class: "note" }, `Intervals, nulls and p-values are of ${time(m.evaluation.at)}; draws have come since, so they may not fit the counts beside them.`) : null;
+// Newer draws have overtaken the evaluation that intervals, nulls and p-values are of.
+const moved = (m) => m.evaluation !== null && !m.evaluation.current;
+const overtaken = (m) => moved(m)
+  ? html("p", { class: "small" }, `Intervals, nulls and p-values are of ${time(m.evaluation.at)}; draws have come since, so they may not fit the counts beside them.`) : null;
 
 const measured = (m) => m.prompts.complete > 0 && m.oracle.best_single !== null;
 const card = (title, ...content) => html("section", { class: "card" }, html("h2", {}, title), content);
@@ -80,11 +81,12 @@ export function gaps(m, width) {
     gapChart(m.coverage, width, context(m)),
     html("div", { class: "legend" },
       html("span", {}, html("i", { class: "key-observed" }), "observed gap"),
+      moved(m) ? html("span", {}, html("i", { class: "key-compared" }), "the gap when compared") : null,
       html("span", {}, html("i", { class: "key-redeal" }), "re-deal, 5–95% and mean"),
       html("span", {}, html("i", { class: "key-margin" }), "margin-preserving, 5–95% and mean")),
     compared ? null : html("p", { class: "note" }, "The nulls have not been compared yet: how much of the gap is noise is unknown."),
     overtaken(m),
-    table("Oracle gap by threshold and null", columns, nullRows(m)),
+    table("Oracle gap by threshold and null", columns, nullRows(m), "stacked"),
     small("p-values are fixed-sample: right for one look, not for watching them change. A gap inside a band is what noise alone makes. Re-deal: policies share each prompt's rate. Margin-preserving: they differ only in overall quality."));
 }
 
@@ -102,7 +104,7 @@ export function split(m, width) {
       noise: `Noise: ${gap.coupling} union minus ceiling = ${ratio(gap.noise)}. Luck of single draws; no router can gain it.\n${n}`,
       bracket: `Fréchet bracket: what the rates alone allow for the union, ${range([oracle.ceiling, oracle.union.frechet_upper])}; width ${ratio(oracle.premium.frechet_width)}.\n${n}` } }, width);
   const share = gap.noise_share === null ? "undefined, because the gap is not positive" :
-    `${percent(gap.noise_share)}${gap.noise_share_interval ? ` (interval ${percent(gap.noise_share_interval[0])} – ${percent(gap.noise_share_interval[1])})` : ""}`;
+    `${percent(gap.noise_share)}${gap.noise_share_interval ? ` (interval${moved(m) ? " at the last comparison" : ""} ${percent(gap.noise_share_interval[0])} – ${percent(gap.noise_share_interval[1])})` : ""}`;
   return card(title, figure,
     html("div", { class: "legend" },
       html("span", {}, html("i", { class: "key-recoverable" }), `recoverable ${ratio(gap.recoverable)}`),
@@ -144,7 +146,7 @@ export function checks(m) {
   const rows = m.checks.map((check) => ({ cells: [check.name,
     { text: check.ok ? "holds" : "fails", title: `${check.meaning}\n${context(m)}`, class: check.ok ? "word holds" : "word fails" },
     { text: ratio(check.value), title: `${check.meaning}\n${context(m)}` }, check.meaning] }));
-  return card("Checks of the assumptions", table("Checks", [{ name: "check", word: true }, { name: "", word: true }, { name: "value" }, { name: "meaning", prose: true }], rows));
+  return card("Checks of the assumptions", table("Checks", [{ name: "check", word: true }, { name: "", word: true }, { name: "value" }, { name: "if it fails", prose: true }], rows, "stacked"));
 }
 
 export function routers(m) {
@@ -165,6 +167,7 @@ export function stream(health, at, rate) {
   const rejected = entries(health.rejected);
   return [html("h2", {}, "Stream"),
     health.trouble ? html("p", { class: "note bad", role: "alert" }, health.trouble) : null,
+    health.config_reload_success ? null : html("p", { class: "note bad" }, "The last reload of the config was refused; the config before it is still in use. The log says why."),
     health.paused ? html("p", { class: "note" }, "Paused: nothing is read until it is resumed.") : null,
     health.ready || health.trouble ? null : html("p", { class: "note" }, "Not ready yet: the stream is not assigned and caught up."),
     facts([["events per second", rate === null ? "n/a" : count(Math.round(rate)), "Events of any result per second, between the last two updates of this page"],

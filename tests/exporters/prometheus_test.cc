@@ -167,13 +167,20 @@ TEST(Metrics, ExportsTheStatisticsUnderTheirNames) {
   EXPECT_EQ(scrape.value("gapwatch_evaluation_timestamp_seconds", monitor), 1.79e9);
 }
 
+TEST(Metrics, SaysWhetherTheLastReloadWasTaken) {
+  Published published;
+  EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_config_reload_success"), 1);
+  published.stream.config_reload_success = false;
+  EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_config_reload_success"), 0);
+}
+
 TEST(Metrics, UndefinedIsAbsent) {
   const Scrape scrape(text_of(only(fixture::empty_monitor())));
   std::set<std::string> names;
   for (const auto& sample : scrape.samples) names.insert(sample.name);
   EXPECT_THAT(names, testing::UnorderedElementsAre("gapwatch_prompts", "gapwatch_monitor_state", "gapwatch_cells",
                                                    "gapwatch_state_bytes", "gapwatch_rebalances_total",
-                                                   "gapwatch_build_info"));
+                                                   "gapwatch_config_reload_success", "gapwatch_build_info"));
   const Scrape early(text_of(only(fixture::unevaluated_monitor())));
   for (const auto& sample : early.samples) {
     EXPECT_NE(sample.name, "gapwatch_p_value");

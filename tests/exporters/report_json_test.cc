@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "exporters/api_json.h"
 #include "tests/exporters/fixture.h"
 #include "tests/exporters/odd_locale.h"
 
@@ -132,6 +133,7 @@ TEST_F(ReportJson, ListsMonitorsWithTheirHeadline) {
   EXPECT_EQ(list.at_pointer("/monitors/2/headline/oracle_gap").get_double().value(), 0.0725);
   EXPECT_EQ(list.at_pointer("/stream/partitions/0/lag").get_int64().value(), 12);
   EXPECT_TRUE(list.at_pointer("/stream/partitions/1/lag").value().is_null());
+  EXPECT_TRUE(list.at_pointer("/stream/config_reload_success").get_bool().value());
 }
 
 TEST_F(ReportJson, AnEventIsOneLineWithMonitorAndStream) {

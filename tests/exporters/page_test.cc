@@ -1,0 +1,99 @@
+// The page as it is compiled in: the bytes of its folder, and nothing the browser's policy would refuse.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "exporters/page_assets.h"
+#include "exporters/routes.h"
+#include "tests/exporters/blocking_client.h"
+
+namespace gapwatch::exporters {
+namespace {
+
+namespace fs = std::filesystem;
+
+class NoViews final : public Views {
+ public:
+  std::shared_ptr<const Published> published() const override { return nullptr; }
+  Result<std::vector<PromptReport>> prompts(const std::string&, const PromptQuery&) const override {
+    return std::vector<PromptReport>();
+  }
+  Status pause() override { return {}; }
+  Status resume() override { return {}; }
+};
+
+std::string file_bytes(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::map<std::string, PageAsset> assets_by_name() {
+  std::map<std::string, PageAsset> out;
+  for (const auto& asset : page_assets()) out.emplace(asset.name, asset);
+  return out;
+}
+
+TEST(Page, HoldsTheBytesOfItsFolder) {
+  const auto assets = assets_by_name();
+  std::set<std::string> files;
+  for (const auto& entry : fs::directory_iterator(fs::path(GAPWATCH_SOURCE_DIR) / "exporters/page")) {
+    const auto name = entry.path().filename().string();
+    files.insert(name);
+    ASSERT_TRUE(assets.contains(name)) << name;
+    EXPECT_TRUE(assets.at(name).body == file_bytes(entry.path())) << name;
+  }
+  EXPECT_EQ(files.size(), assets.size());
+}
+
+TEST(Page, EveryFileIsServedUnderItsType) {
+  NoViews views;
+  const auto server = make_http_server({"127.0.0.1:0", ""});
+  register_routes(*server, views, {});
+  ASSERT_TRUE(server->start());
+  BlockingClient client(server->port());
+  const auto index = client.get("/").value();
+  EXPECT_EQ(index.status, 200);
+  EXPECT_EQ(index.fields.at("content-type"), "text/html; charset=utf-8");
+  EXPECT_EQ(index.body, assets_by_name().at("index.html").body);
+  const std::map<std::string, std::string> types = {{".html", "text/html; charset=utf-8"}, {".css", "text/css; charset=utf-8"},
+                                                    {".js", "text/javascript; charset=utf-8"}, {".svg", "image/svg+xml"}};
+  for (const auto& [name, asset] : assets_by_name()) {
+    const auto answer = client.get("/assets/" + name).value();
+    EXPECT_EQ(answer.status, 200) << name;
+    EXPECT_EQ(answer.fields.at("content-type"), types.at(fs::path(name).extension().string())) << name;
+    EXPECT_TRUE(answer.body == asset.body) << name;
+  }
+}
+
+// What one file asks of another, as href, src or import.
+TEST(Page, RefersOnlyToWhatIsServed) {
+  const auto assets = assets_by_name();
+  const std::set<std::string> routes = {"/metrics", "/api/v1/monitors", "#"};
+  const std::regex reference(R"re((?:href|src)="([^"]*)"|from "\./([^"]*)")re");
+  for (const auto& [name, asset] : assets) {
+    const std::string text(asset.body);
+    for (std::sregex_iterator at(text.begin(), text.end(), reference), end; at != end; ++at) {
+      auto target = (*at)[1].matched ? (*at)[1].str() : "/assets/" + (*at)[2].str();
+      if (routes.contains(target)) continue;
+      ASSERT_TRUE(target.starts_with("/assets/")) << name << ": " << target;
+      EXPECT_TRUE(assets.contains(target.substr(8))) << name << ": " << target;
+    }
+  }
+}
+
+TEST(Page, NeedsNothingThePolicyForbids) {
+  const std::regex foreign(R"(https?://(?!www\.w3\.org/2000/svg))");
+  const std::regex markup(R"(innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function)");
+  const std::regex inlined(R"(<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|javascript:)");
+  for (const auto& [name, asset] : assets_by_name()) {
+    const std::string text(asset.body);
+    EXPECT_FALSE(std::regex_search(text, foreign)) << name << " names another host";
+    EXPECT_FALSE(std::regex_search(text, markup)) << name << " makes markup of text";
+    if (name.ends_with(".html") || name.ends_with(".svg")) EXPECT_FALSE(std::regex_search(text, inlined)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace gapwatch::exporters
