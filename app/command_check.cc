@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "app/cli.h"
 #include "app/load_config.h"
 #include "config/schema.h"
@@ -14,8 +12,7 @@ void add_check(CLI::App& root, Chosen& chosen) {
     chosen = [path] {
       const auto settings = load_config(*path);
       if (!settings) return fail(settings.error(), kUsage);
-      fmt::print("{}", config::describe(*settings));
-      return kOk;
+      return print(config::describe(*settings));
     };
   });
 }

@@ -8,6 +8,7 @@
 
 #include "app/cli.h"
 #include "app/daemon.h"
+#include "app/options.h"
 #include "app/signals.h"
 #include "app/simulated_events.h"
 #include "app/sink.h"
@@ -171,7 +172,8 @@ int demo(const DemoOptions& options) {
   std::optional<milliseconds> duration;
   if (!options.duration.empty()) {
     auto parsed = config::parse_duration(options.duration);
-    if (!parsed) return fail(refuse("--for: " + parsed.error().message), kUsage);
+    if (!parsed) return fail(refuse(fmt::format("--for: \"{}\" {}; units are {}", options.duration, parsed.error().message, config::kDurationUnits)), kUsage);
+    if (*parsed < std::chrono::seconds(1)) return fail(refuse("--for: at least 1s"), kUsage);
     duration = *parsed;
   }
   if (auto known = stats::simulation_scenario(options.scenario); !known) return fail(known.error(), kUsage);
@@ -218,9 +220,9 @@ void add_demo(CLI::App& root, Chosen& chosen) {
   command->add_option("--scenario", options->scenario, "identical, shift, specialist, diffuse or transfers (specialist)");
   command->add_option("--port", options->port, "Of the page (9464); 0: a free one")->check(CLI::Range(0, 65'535));
   command->add_option("--for", options->duration, "Ends after so long, such as 60s, with the report");
-  command->add_option("--rate", options->rate, "Events a second (3000)")->check(CLI::Range(1.0, 200'000.0));
+  command->add_option("--rate", options->rate, "Events a second (3000)")->check(number_in(1, 200'000));
   command->add_option("--emerges-after", options->emerges_after, "Seconds until policies differ (20)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_in(0, 86'400));
   command->add_option("--seed", options->seed, "Seed (1)");
   command->callback([&chosen, options] { chosen = [options] { return demo(*options); }; });
 }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "app/cli.h"
 #include "config/schema.h"
 
@@ -11,16 +9,11 @@ void add_help(CLI::App& root, Chosen& chosen) {
   command->add_option("COMMAND", *topic, "A command, or: config");
   command->callback([&root, &chosen, topic] {
     chosen = [&root, topic] {
-      if (topic->empty()) {
-        fmt::print("{}", root.help());
-      } else if (*topic == "config") {
-        fmt::print("{}", config::config_reference());
-      } else {
-        const auto found = root.get_subcommands([&](const CLI::App* one) { return one->get_name() == *topic; });
-        if (found.empty()) return fail(refuse("no command \"" + *topic + "\"; gapwatch help lists them"), kUsage);
-        fmt::print("{}", found.front()->help());
-      }
-      return kOk;
+      if (topic->empty()) return print(root.help());
+      if (*topic == "config") return print(config::config_reference());
+      const auto found = root.get_subcommands([&](const CLI::App* one) { return one->get_name() == *topic; });
+      if (found.empty()) return fail(refuse("no command \"" + *topic + "\"; gapwatch help lists them"), kUsage);
+      return print(found.front()->help());
     };
   });
 }

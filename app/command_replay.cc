@@ -1,6 +1,11 @@
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "app/cli.h"
+#include "app/options.h"
 #include "app/sink.h"
 #include "base/log.h"
 #include "config/settings.h"
@@ -54,6 +59,9 @@ class Replayer final : public ingest::SourceHandler {
 };
 
 int replay(const ReplayOptions& options) {
+  for (const auto& input : options.inputs) {
+    if (input != "-" && access(input.c_str(), R_OK) != 0) return fail(stop(input + " cannot be read: " + std::strerror(errno)));
+  }
   auto source = ingest::make_file_source(options.inputs);
   if (!source) return fail(source.error());
   auto decoder = ingest::make_decoder(options.input_format, {});
@@ -82,7 +90,7 @@ void add_replay(CLI::App& root, Chosen& chosen) {
   command->add_option("--to", options->to, "kafka://HOST:PORT/TOPIC; the topic is made where it is not there")->required();
   command->add_option("--partitions", options->partitions, "Of a topic that is not there yet")->check(CLI::Range(1, 10'000));
   command->add_option("--input-format", options->input_format, "How records are read (native)");
-  command->add_option("--rate", options->rate, "Events a second (as fast as it goes)")->check(CLI::NonNegativeNumber);
+  command->add_option("--rate", options->rate, "Events a second (as fast as it goes)")->check(number_in(0, kMostPerSecond));
   command->callback([&chosen, options] { chosen = [options] { return replay(*options); }; });
 }
 

@@ -6,6 +6,7 @@
 #include "app/cli.h"
 #include "app/engine.h"
 #include "app/load_config.h"
+#include "app/options.h"
 #include "app/reporting.h"
 #include "app/version.h"
 #include "base/executor.h"
@@ -30,6 +31,7 @@ void override_monitor(config::Monitor& monitor, const ReportOptions& options) {
   if (!options.thresholds.empty()) {
     monitor.thresholds = options.thresholds;
     std::sort(monitor.thresholds.begin(), monitor.thresholds.end());
+    monitor.thresholds.erase(std::unique(monitor.thresholds.begin(), monitor.thresholds.end()), monitor.thresholds.end());
   }
   if (options.replicates) monitor.nulls.replicates = *options.replicates;
   if (options.seed) monitor.nulls.seed = *options.seed;
@@ -90,6 +92,10 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
   auto& ledger = (*engine)->ledger();
   if (options.by == "slice") split_by_slice(ledger);
   ledger.refresh();
+  if (const auto left = ledger.catalog().beyond_monitor_cap(); left > 0) {
+    log::warn(fmt::format("{} pairs of eval and scorer are beyond limits.monitors ({}) and not in the report", left,
+                          (*engine)->settings().max_monitors));
+  }
 
   exporters::Report report;
   report.version = kVersion;
@@ -132,11 +138,12 @@ void add_report(CLI::App& root, Chosen& chosen) {
       ->check(CLI::IsMember({"text", "json", "markdown"}));
   command->add_option("--tau", options->thresholds, "Thresholds, separated by commas")
       ->delimiter(',')
-      ->check(CLI::Range(1e-9, 1.0));
-  command->add_option("--replicates", options->replicates, "Null samples")->check(CLI::Range(1, 10'000'000));
-  command->add_option("--seed", options->seed, "Seed of everything random");
+      ->check(number_in(1e-9, 1));
+  command->add_option("--replicates", options->replicates, "Null samples")->check(whole_in(20, 1'000'000));
+  command->add_option("--seed", options->seed, "Seed of everything random")->check(whole_in(0, UINT64_MAX));
   command->add_option("--by", options->by, "slice: a monitor for each slice too")->check(CLI::IsMember({"slice"}));
-  command->add_option("--threads", options->threads, "Threads; the result does not depend on them (0: one per core)");
+  command->add_option("--threads", options->threads, "Threads; the result does not depend on them (0: one per core)")
+      ->check(whole_in(0, 1'024));
   command->callback([&chosen, options] { chosen = [options] { return report(*options); }; });
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "app/cli.h"
+#include "app/options.h"
 #include "app/simulated_events.h"
 #include "app/sink.h"
 
@@ -87,7 +88,7 @@ void add_simulate(CLI::App& root, Chosen& chosen) {
   command->add_option("--traffic", options->traffic, "Order of events")
       ->check(CLI::IsMember({"rounds", "random", "uneven"}));
   command->add_option("--seed", simulation.seed, "Seed (1)");
-  command->add_option("--rate", options->rate, "Events a second (as fast as it goes)")->check(CLI::NonNegativeNumber);
+  command->add_option("--rate", options->rate, "Events a second (as fast as it goes)")->check(number_in(0, kMostPerSecond));
   command->add_option("--eval", options->names.eval, "The events' eval (simulated)");
   command->add_option("--scorer", options->names.scorer, "The events' scorer (default)");
   command->callback([&chosen, options] { chosen = [options] { return simulate(*options); }; });

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Opened>> open_state(const std::string& path) {
   return opened;
 }
 
-void print_shard(const state::Ledger& ledger, const state::Shard& shard) {
+std::string describe_shard(const state::Ledger& ledger, const state::Shard& shard) {
   std::map<std::string, std::array<std::uint64_t, 4>> channels;  // prompts, cells, trials, unscored
   for (const auto& row : shard.rows()) {
     const auto& channel = ledger.catalog().at(row.channel);
@@ -47,17 +47,19 @@ void print_shard(const state::Ledger& ledger, const state::Shard& shard) {
       sums[3] += cell.unscored;
     }
   }
-  fmt::print("partition {}/{}: next offset {}\n", shard.topic(), shard.partition(), shard.next_offset().value_or(0));
+  auto text = fmt::format("partition {}/{}: next offset {}\n", shard.topic(), shard.partition(),
+                          shard.next_offset().value_or(0));
   for (const auto& [name, sums] : channels) {
-    fmt::print("  {}: {} prompts, {} cells, {} trials, {} unscored\n", name, sums[0], sums[1], sums[2], sums[3]);
+    text += fmt::format("  {}: {} prompts, {} cells, {} trials, {} unscored\n", name, sums[0], sums[1], sums[2], sums[3]);
   }
+  return text;
 }
 
 int inspect(const Opened& opened) {
-  fmt::print("{} partitions, {} prompts, {} cells, {} bytes on disk\n", opened.ledger->shards().size(),
-             opened.ledger->prompts(), opened.ledger->cells(), opened.store->size_bytes());
-  for (const auto& [place, shard] : opened.ledger->shards()) print_shard(*opened.ledger, *shard);
-  return kOk;
+  auto text = fmt::format("{} partitions, {} prompts, {} cells, {} bytes on disk\n", opened.ledger->shards().size(),
+                          opened.ledger->prompts(), opened.ledger->cells(), opened.store->size_bytes());
+  for (const auto& [place, shard] : opened.ledger->shards()) text += describe_shard(*opened.ledger, *shard);
+  return print(text);
 }
 
 int export_events(const Opened& opened) {
@@ -82,9 +84,8 @@ int verify(const Opened& opened) {
       }
     }
   }
-  fmt::print("ok: {} partitions, {} prompts, {} cells\n", opened.ledger->shards().size(), opened.ledger->prompts(),
-             opened.ledger->cells());
-  return kOk;
+  return print(fmt::format("ok: {} partitions, {} prompts, {} cells\n", opened.ledger->shards().size(),
+                           opened.ledger->prompts(), opened.ledger->cells()));
 }
 
 }  // namespace

@@ -209,6 +209,7 @@ exporters::StreamHealth RunningDaemon::health() const {
   health.cells = engine_->ledger().cells();
   health.prompts = engine_->ledger().prompts();
   health.state_bytes = engine_->state_bytes();
+  health.overflow["monitor"] = engine_->ledger().catalog().beyond_monitor_cap();
   health.paused = is_paused_;
   health.ready = pipeline.assigned();
   health.trouble = !pipeline.trouble().empty() ? pipeline.trouble() : source_trouble_;

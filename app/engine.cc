@@ -1,13 +1,17 @@
 #include "app/engine.h"
 
+#include <algorithm>
+
 #include "config/schema.h"
 
 namespace gapwatch::app {
 namespace {
 
-Result<std::unique_ptr<ingest::Source>> make_source(const config::Source& source) {
+Result<std::unique_ptr<ingest::Source>> make_source(const config::Settings& settings) {
+  const auto& source = settings.source;
   if (source.kafka) return ingest::make_kafka_source(*source.kafka);
-  return ingest::make_file_source(source.stdin_stream ? std::vector<std::string>{"-"} : source.files);
+  const std::size_t longest_line = std::max<std::size_t>(settings.events.max_event_bytes, 16 << 20);
+  return ingest::make_file_source(source.stdin_stream ? std::vector<std::string>{"-"} : source.files, longest_line);
 }
 
 }  // namespace
@@ -33,7 +37,7 @@ Result<std::unique_ptr<Engine>> Engine::make(config::Settings settings, const Cl
   auto decoder = ingest::make_decoder(chosen.format, chosen.events);
   if (!decoder) return decoder.error();
   engine->decoder_ = std::move(*decoder);
-  auto source = make_source(chosen.source);
+  auto source = make_source(chosen);
   if (!source) return source.error();
   engine->source_ = std::move(*source);
   engine->pipeline_ = std::make_unique<ingest::Pipeline>(*engine->source_, *engine->decoder_, *engine->ledger_, clock,

@@ -66,7 +66,8 @@ void Evaluator::forget() {
 
 void Evaluator::work() {
   setpriority(PRIO_PROCESS, 0, 10);  // on Linux: of this thread, and of the workers it starts
-  const auto executor = make_thread_executor(threads_);
+  const auto workers = make_thread_executor(threads_);
+  StoppableExecutor executor(*workers, stopping_);
   for (;;) {
     Job job;
     std::uint64_t era = 0;
@@ -80,7 +81,11 @@ void Evaluator::work() {
     }
     const auto start = clock_.steady_now();
     Evaluated done;
-    done.evaluation = std::make_shared<const stats::Evaluation>(evaluate(*job.snapshot, job.moment, *executor));
+    try {
+      done.evaluation = std::make_shared<const stats::Evaluation>(evaluate(*job.snapshot, job.moment, executor));
+    } catch (const Stopped&) {
+      return;
+    }
     done.snapshot = std::move(job.snapshot);
     done.prior = {done.evaluation->prior.alpha, done.evaluation->prior.beta};
     done.alarm_threshold = job.moment.config.alarm_threshold;

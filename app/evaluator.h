@@ -6,6 +6,7 @@
 // Threads: a thread of its own, and workers, all of lower priority than counting. due() and deliver() are the counting thread's.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -68,7 +69,8 @@ class Evaluator {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::optional<Job> job_;
-  bool busy_ = false, stopping_ = false;
+  bool busy_ = false;
+  std::atomic<bool> stopping_{false};
   std::uint64_t finished_ = 0, era_ = 0;  // forget() begins an era
   std::map<std::string, Last> last_;
   std::map<std::string, Evaluated> results_;

@@ -5,6 +5,7 @@
 // out for any number of threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -26,6 +27,26 @@ class InlineExecutor final : public Executor {
     for (std::size_t i = 0; i < count; ++i) job(i);
   }
   std::size_t threads() const override { return 1; }
+};
+
+// Thrown out of run() by an executor that was told to stop; whoever told it catches it.
+struct Stopped {};
+
+// Runs nothing more once `stopping` is set: run() then throws Stopped.
+class StoppableExecutor final : public Executor {
+ public:
+  StoppableExecutor(Executor& inner, const std::atomic<bool>& stopping) : inner_(inner), stopping_(stopping) {}
+  void run(std::size_t count, const std::function<void(std::size_t)>& job) override {
+    inner_.run(count, [&](std::size_t i) {
+      if (!stopping_) job(i);
+    });
+    if (stopping_) throw Stopped{};
+  }
+  std::size_t threads() const override { return inner_.threads(); }
+
+ private:
+  Executor& inner_;
+  const std::atomic<bool>& stopping_;
 };
 
 // `threads` workers beside the caller, which works too; 0 means one per core. run() may be called

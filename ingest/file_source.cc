@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "ingest/source.h"
 #include "ingest/unpack.h"
@@ -299,9 +300,10 @@ class FileSource final : public Source {
 Result<std::unique_ptr<Source>> make_file_source(const std::vector<std::string>& files, std::size_t max_line_bytes) {
   if (files.empty()) return refuse("there is no input: name at least one file, or - for standard input");
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (std::find(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(i), files[i]) !=
-        files.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return refuse(fmt::format("{} is given twice; its events would count once only", files[i]));
+    for (std::size_t j = 0; j < i; ++j) {
+      std::error_code unknown;
+      if (files[i] != files[j] && !std::filesystem::equivalent(files[i], files[j], unknown)) continue;
+      return refuse(fmt::format("{} is given twice (as {}); name each file once", files[i], files[j]));
     }
   }
   return std::unique_ptr<Source>(std::make_unique<FileSource>(files, max_line_bytes));

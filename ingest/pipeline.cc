@@ -11,6 +11,19 @@ namespace gapwatch::ingest {
 using std::chrono::duration;
 using std::chrono::milliseconds;
 
+namespace {
+
+// What the counts refuse, for the log.
+std::string_view refusal_text(std::string_view reason) {
+  if (reason == "unknown_policy") return "no monitor's pool has this policy; add it to pool.policies, or use auto";
+  if (reason == "too_many_policies") return "its eval and scorer have as many policies as limits.policies allows";
+  if (reason == "too_many_prompts") return "its partition has as many prompts as limits.prompts allows";
+  if (reason == "count_overflow") return "the cell has as many responses as can be counted";
+  return {};
+}
+
+}  // namespace
+
 Pipeline::Pipeline(Source& source, Decoder& decoder, state::Ledger& ledger, const Clock& clock,
                    milliseconds checkpoint_every)
     : source_(source),
@@ -81,7 +94,7 @@ void Pipeline::count_record(Held& held, const Record& record) {
     const auto result = held.shard->apply(event);
     ++counters_.applied[static_cast<std::size_t>(result.applied)];
     if (result.applied == state::Applied::kRejected) {
-      fate_.reject(counters_.rejected, held.name, record, result.reason, {});
+      fate_.reject(counters_.rejected, held.name, record, result.reason, refusal_text(result.reason));
       continue;
     }
     counters_.watermark = std::max(counters_.watermark, event.time.value_or(record.time));

@@ -45,7 +45,11 @@ ChannelId Catalog::channel(std::string_view eval, std::string_view scorer) {
 
 // Where no monitor is configured, every channel gets one, up to the cap.
 void Catalog::add_automatic_monitor(ChannelId id) {
-  if (!settings_.monitors.empty() || monitors_.size() >= settings_.max_monitors) return;
+  if (!settings_.monitors.empty()) return;
+  if (monitors_.size() >= settings_.max_monitors) {
+    ++beyond_monitor_cap_;
+    return;
+  }
   const Channel& channel = at(id);
   config::Monitor automatic = settings_.automatic_monitor;
   automatic.name = automatic_name(channel, settings_.events.scorer);
@@ -61,6 +65,7 @@ void Catalog::add_automatic_monitor(ChannelId id) {
 
 void Catalog::replace_monitors() {
   monitors_.clear();
+  beyond_monitor_cap_ = 0;
   for (const auto& channel : channels_) channel->monitors.clear();
   for (const auto& monitor : settings_.monitors) add_monitor(monitor);
   for (std::uint32_t id = 0; id < channel_count(); ++id) add_automatic_monitor({id});

@@ -50,6 +50,8 @@ class Catalog {
   // The channel of (eval, scorer), made at first sight.
   ChannelId channel(std::string_view eval, std::string_view scorer);
   const Channel& at(ChannelId id) const { return *channels_[id.value]; }
+  // Channels that no automatic monitor was made for, because of the cap; their counts are kept all the same.
+  std::uint32_t beyond_monitor_cap() const { return beyond_monitor_cap_; }
   std::uint32_t channel_count() const { return static_cast<std::uint32_t>(channels_.size()); }
 
   enum class Refusal { kNone, kUnknownPolicy, kTooManyPolicies };
@@ -88,6 +90,7 @@ class Catalog {
   std::vector<std::unique_ptr<MonitorDef>> monitors_;
   NameTable channel_keys_, slices_, routers_, policies_, evals_;
   std::string key_;  // scratch
+  std::uint32_t beyond_monitor_cap_ = 0;
 };
 
 }  // namespace gapwatch::state

@@ -13,6 +13,7 @@ using testing::run_to_end;
 using testing::TempDir;
 using testing::write_file;
 
+constexpr const char* kEvent = R"({"prompt":"p","policy":"a","draw":0,"correct":1})";
 const std::string kHttp = "http: {listen: 127.0.0.1:0}\n";
 
 // Runs `gapwatch run` to its end and expects one line with all of `parts`.
@@ -36,8 +37,6 @@ std::string file_config(const std::filesystem::path& dir, const std::string& sta
          "}\n" + kHttp;
 }
 
-constexpr const char* kEvent = R"({"prompt":"p","policy":"a","draw":0,"correct":1})";
-
 TEST(Faults, AConfigThatIsNotThere) {
   const TempDir dir;
   const auto ran = run_to_end({GAPWATCH_BINARY, "run", "--config", (dir.path() / "none.yaml").string()}, dir.path());
@@ -58,6 +57,51 @@ TEST(Faults, WrongUsage) {
   EXPECT_EQ(run_to_end({GAPWATCH_BINARY, "help"}, dir.path()).status, 0);
   EXPECT_EQ(run_to_end({GAPWATCH_BINARY, "help", "run"}, dir.path()).status, 0);
   EXPECT_EQ(run_to_end({GAPWATCH_BINARY, "version"}, dir.path()).status, 0);
+}
+
+// Runs a shell line in which $G is the program.
+testing::Ran shell(const TempDir& dir, const std::string& line) {
+  return run_to_end({"sh", "-c", std::string("G='") + GAPWATCH_BINARY + "'; cd '" + dir.path().string() + "'; " + line},
+                    dir.path());
+}
+
+TEST(Faults, OptionsThatAreNoNumbers) {
+  const TempDir dir;
+  write_file(dir.path() / "events.jsonl", kEvent);
+  for (const char* wrong : {"--tau nan", "--tau 0", "--tau 1.5", "--threads 1000000", "--seed -1", "--replicates 0"}) {
+    const auto ran = shell(dir, std::string("$G report events.jsonl ") + wrong);
+    EXPECT_EQ(ran.status, 2) << wrong << ran.err;
+    EXPECT_EQ(ran.out, "") << wrong;
+  }
+  EXPECT_EQ(shell(dir, "$G simulate identical --rate nan").status, 2);
+  EXPECT_EQ(shell(dir, "$G demo --for 0s --port 0").status, 2);
+  EXPECT_NE(shell(dir, "$G nope").err.find("no command \"nope\""), std::string::npos);
+}
+
+TEST(Faults, StandardStreamsThatAreClosedOrFull) {
+  const TempDir dir;
+  write_file(dir.path() / "events.jsonl", kEvent);
+  write_file(dir.path() / "stdin.yaml", "source: {stdin: true}\n" + kHttp);
+  EXPECT_EQ(shell(dir, "$G run --config none.yaml 2>/dev/full").status, 2);
+  EXPECT_EQ(shell(dir, "$G run --config none.yaml 2>&-").status, 2);
+  EXPECT_EQ(shell(dir, "$G report none.jsonl >&- 2>&- <&-").status, 1);
+  for (const char* command : {"version", "help", "help config", "report events.jsonl", "simulate identical"}) {
+    const auto ran = shell(dir, std::string("$G ") + command + " >/dev/full");
+    EXPECT_EQ(ran.status, 1) << command;
+    EXPECT_NE(ran.err.find("standard output"), std::string::npos) << command << ran.err;
+  }
+  // Standard input that is closed is an empty one: the daemon starts, and stops when it is told to.
+  const auto stopped = shell(dir, "$G run --config stdin.yaml <&- & p=$!; while kill -0 $p && ! grep -q 'on port' err.txt; "
+                                  "do :; done; kill -TERM $p; wait $p");
+  EXPECT_EQ(stopped.status, 0) << stopped.err;
+}
+
+TEST(Faults, OneFileByTwoNames) {
+  const TempDir dir;
+  write_file(dir.path() / "events.jsonl", kEvent);
+  const auto ran = shell(dir, "ln -s events.jsonl link.jsonl; $G report events.jsonl link.jsonl");
+  EXPECT_NE(ran.status, 0);
+  EXPECT_NE(ran.err.find("given twice"), std::string::npos) << ran.err;
 }
 
 TEST(Faults, AnInputThatIsNotThere) {
