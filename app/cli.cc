@@ -9,16 +9,20 @@
 namespace gapwatch::app {
 
 int fail(const Error& error, int status) {
-  fmt::print(stderr, "gapwatch: {}\n", error.message);
+  const auto line = "gapwatch: " + error.message + "\n";
+  // Where standard error cannot be written either, the exit status is all there is to say.
+  (void)std::fwrite(line.data(), 1, line.size(), stderr);
   return status;
+}
+
+int print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return kOk;
+  return fail(stop("standard output cannot be written"));
 }
 
 void add_version(CLI::App& root, Chosen& chosen) {
   root.add_subcommand("version", "The version, and the revision it was built from")->callback([&chosen] {
-    chosen = [] {
-      fmt::print("gapwatch {} ({})\n", kVersion, kRevision);
-      return kOk;
-    };
+    chosen = [] { return print(fmt::format("gapwatch {} ({})\n", kVersion, kRevision)); };
   });
 }
 
@@ -39,6 +43,12 @@ int run_cli(int argc, char** argv) {
   add_state(root, chosen);
   add_version(root, chosen);
   add_help(root, chosen);
+  root.set_version_flag("--version", std::string("gapwatch ") + kVersion);
+  if (argc > 1 && argv[1][0] != '-') {
+    const std::string name = argv[1];
+    const auto found = root.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
+    if (found.empty()) return fail(refuse("no command \"" + name + "\"; gapwatch help lists them"), kUsage);
+  }
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -30,6 +31,8 @@ void add_help(CLI::App& root, Chosen& chosen);
 
 // Says the error on standard error and gives the exit status it stands for.
 int fail(const Error& error, int status = kFailed);
+// Writes a command's data to standard output; kFailed, said, where that cannot be written.
+int print(std::string_view text);
 
 int run_cli(int argc, char** argv);
 
