@@ -91,7 +91,9 @@ TEST(Page, NeedsNothingThePolicyForbids) {
     const std::string text(asset.body);
     EXPECT_FALSE(std::regex_search(text, foreign)) << name << " names another host";
     EXPECT_FALSE(std::regex_search(text, markup)) << name << " makes markup of text";
-    if (name.ends_with(".html") || name.ends_with(".svg")) EXPECT_FALSE(std::regex_search(text, inlined)) << name;
+    if (name.ends_with(".html") || name.ends_with(".svg")) {
+      EXPECT_FALSE(std::regex_search(text, inlined)) << name;
+    }
   }
 }
 
