@@ -138,7 +138,7 @@ export function policies(m) {
   rows.sort((a, b) => Number(b.cells[2].text) - Number(a.cells[2].text) || 0);
   const columns = [{ name: "policy", word: true }, { name: "0 … 1", word: true }, { name: "pass@1" }, { name: "interval" }, { name: "rAUC" },
     ...m.coverage.map((at) => ({ name: `cov. τ ${at.tau}` }))];
-  return card("Policies", measured(m) ? null : small("Rates are undefined until a prompt has been answered by every policy."), overtaken(m), table("Policies", columns, rows));
+  return card("Policies", measured(m) ? null : small("Rates are undefined until a prompt has been answered by every policy."), overtaken(m), table("Policies", columns, rows, "stacked"));
 }
 
 export function checks(m) {
@@ -154,7 +154,7 @@ export function routers(m) {
   const rows = m.routers.map((router) => ({ cells: [router.router, count(router.prompts),
     { text: ratio(router.pass_at_1), title: `Mean rate of the router's choices on the ${count(router.prompts)} complete prompts it decided.\n${context(m)}` },
     ...m.coverage.map((at) => ({ text: signed(router.gain[String(at.tau)]), title: `Gain at tau ${at.tau}: L - D e_D, coverage over the best single policy on the same prompts; error on disagreement prompts ${ratio(router.disagreement_error[String(at.tau)])}.\n${context(m)}` }))] }));
-  return card("Routers", table("Routers", [{ name: "router", word: true }, { name: "prompts" }, { name: "pass@1" }, ...m.coverage.map((at) => ({ name: `gain τ ${at.tau}` }))], rows));
+  return card("Routers", table("Routers", [{ name: "router", word: true }, { name: "prompts" }, { name: "pass@1" }, ...m.coverage.map((at) => ({ name: `gain τ ${at.tau}` }))], rows, "stacked"));
 }
 
 const entries = (counts) => Object.entries(counts);
