@@ -33,10 +33,12 @@ class Kafka : public ::testing::Test {
           "ASecondMemberTakesAShareAndTheFirstFlushesBefore", "AHandlerThatRefusesEndsTheRun",
           "AnOffsetThatIsGoneIsAnErrorAndNeverAJump", "RecordsThatTheBrokerForgotAreCounted",
           "PauseHoldsRecordsBackAndResumeLosesNone"}) {
+      if (!will_run(name)) continue;
       ASSERT_TRUE(cluster_->add_topic(name, 2));
       joining_[name] = make_kafka_source(settings(*cluster_, name)).value();
     }
     const char* away = "ABrokerThatGoesAwayIsSaidOnceAndWaitedFor";
+    if (!will_run(away)) return;
     auto quick = settings(*leaving_, away);
     quick.properties = kQuick;
     joining_[away] = make_kafka_source(quick).value();
@@ -45,6 +47,15 @@ class Kafka : public ::testing::Test {
     joining_.clear();
     leaving_.reset();
     cluster_.reset();
+  }
+  // Nothing joins for a test that was not asked for: librdkafka 2.0's cluster can crash under a client that
+  // leaves while it joins.
+  static bool will_run(const std::string& name) {
+    const auto& suite = *::testing::UnitTest::GetInstance()->current_test_suite();
+    for (int i = 0; i < suite.total_test_count(); ++i) {
+      if (suite.GetTestInfo(i)->name() == name) return suite.GetTestInfo(i)->should_run();
+    }
+    return false;
   }
   static config::KafkaSource settings(const EmbeddedCluster& cluster, const std::string& name) {
     config::KafkaSource settings;
