@@ -137,7 +137,7 @@ class RocksStore final : public Store {
   Status ensure_room(std::uint64_t batch_bytes) const {
     std::error_code error;
     const auto space = fs::space(options_.path, error);
-    if (error || space.available >= options_.keep_free_bytes + 2 * batch_bytes || options_.keep_free_bytes == 0) return {};
+    if (error || space.available >= options_.keep_free_bytes + 2 * batch_bytes) return {};
     return explain(options_.path, rocksdb::Status::NoSpace());
   }
 
