@@ -16,8 +16,10 @@ class NativeDecoder final : public Decoder {
   const Decoded& decode(const Record& record, std::string_view topic) override {
     if (record.tombstone) return refuse_record(Decoded::Action::kSkip, {Reason::kTombstone, {}});
     if (record.truncated || record.value.size() > max_event_bytes_) return too_long(record);
-    if (!read_flat(record.value, fields_)) {
-      if (auto fault = reader_.read(record.value, fields_)) {
+    auto text = record.value;
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark, as some editors write
+    if (!read_flat(text, fields_)) {
+      if (auto fault = reader_.read(text, fields_)) {
         return refuse_record(Decoded::Action::kReject, std::move(*fault));
       }
     }

@@ -331,7 +331,7 @@ TEST_F(DecodeRules, OnlyOneWholeObjectIsAnEvent) {
   for (const char* tail : {"}", "{}", ",", "x", "1", "]", "\"", "\\", "null"}) {
     EXPECT_THAT(fault(good + tail), HasSubstr("not_json")) << tail;
   }
-  EXPECT_THAT(fault("\xef\xbb\xbf" + good), HasSubstr("not_json"));
+  EXPECT_EQ(event("\xef\xbb\xbf" + good).prompt, "p1") << "a byte order mark is passed over";
   EXPECT_THAT(fault(good + std::string(1, '\0')), HasSubstr("not_json"));
 }
 
