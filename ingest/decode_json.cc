@@ -18,7 +18,8 @@ class NativeDecoder final : public Decoder {
     if (record.truncated || record.value.size() > max_event_bytes_) return too_long(record);
     auto text = record.value;
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark, as some editors write
-    if (!read_flat(text, fields_)) {
+    const bool flat = read_flat(text, fields_);
+    if (!flat) {
       if (auto fault = reader_.read(text, fields_)) {
         return refuse_record(Decoded::Action::kReject, std::move(*fault));
       }
@@ -28,6 +29,7 @@ class NativeDecoder final : public Decoder {
     }
     decoded_.action = Decoded::Action::kAccept;
     decoded_.events = {&event_, 1};
+    decoded_.lasting = flat && event_.weights.empty() && event_.propensities.empty();
     return decoded_;
   }
 
@@ -44,6 +46,7 @@ class NativeDecoder final : public Decoder {
     decoded_.reason = word(fault.reason);
     decoded_.detail = std::move(fault.detail);
     decoded_.events = {};
+    decoded_.lasting = false;
     return decoded_;
   }
 

@@ -24,6 +24,8 @@ struct Decoded {
   std::string_view reason;                  // of kSkip and kReject: a word of ingest/reasons.h
   std::string detail;                       // of kReject: the field and what was wrong, for the log
   std::span<const state::Event> events;     // of kAccept: one or more
+  // The events' views are of the record and `eval` alone, and so outlive the next call.
+  bool lasting = false;
 };
 
 class Decoder {

@@ -13,6 +13,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
+constexpr std::size_t kTogether = 16;  // events decoded before they are applied: their bytes are still hot
+
 // What the counts refuse, for the log.
 std::string_view refusal_text(std::string_view reason) {
   if (reason == "unknown_policy") return "no monitor's pool has this policy; add it to pool.policies, or use auto";
@@ -72,6 +74,7 @@ void Pipeline::on_records(std::span<const Record> records) {
     count_record(held, record);
     held.shard->set_next_offset(record.offset + 1);
   }
+  count_waiting();
   const double seconds = duration<double>(clock_.steady_now() - start).count();
   const auto bucket = std::lower_bound(std::begin(kApplyBounds), std::end(kApplyBounds), seconds);
   ++counters_.apply_buckets[bucket - std::begin(kApplyBounds)];
@@ -89,16 +92,36 @@ void Pipeline::count_record(Held& held, const Record& record) {
     ++counters_.skipped[std::string(decoded.reason)];
     return;
   }
+  if (waiting_for_ != &held || !decoded.lasting) count_waiting();
+  waiting_for_ = &held;
   for (const auto& event : decoded.events) {
-    ++counters_.events;
-    const auto result = held.shard->apply(event);
-    ++counters_.applied[static_cast<std::size_t>(result.applied)];
-    if (result.applied == state::Applied::kRejected) {
-      fate_.reject(counters_.rejected, held.name, record, result.reason, refusal_text(result.reason));
-      continue;
-    }
-    counters_.watermark = std::max(counters_.watermark, event.time.value_or(record.time));
+    waiting_.push_back(event);
+    waiting_records_.push_back(&record);
   }
+  if (waiting_.size() >= kTogether || !decoded.lasting) count_waiting();
+}
+
+void Pipeline::count_waiting() {
+  if (waiting_.empty()) return;
+  results_.resize(waiting_.size());
+  waiting_for_->shard->apply(waiting_, results_);
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    count_result(*waiting_for_, *waiting_records_[i], waiting_[i], results_[i]);
+  }
+  waiting_.clear();
+  waiting_records_.clear();
+  waiting_for_ = nullptr;
+}
+
+void Pipeline::count_result(const Held& held, const Record& record, const state::Event& event,
+                            state::ApplyResult result) {
+  ++counters_.events;
+  ++counters_.applied[static_cast<std::size_t>(result.applied)];
+  if (result.applied == state::Applied::kRejected) {
+    fate_.reject(counters_.rejected, held.name, record, result.reason, refusal_text(result.reason));
+    return;
+  }
+  counters_.watermark = std::max(counters_.watermark, event.time.value_or(record.time));
 }
 
 void Pipeline::checkpoint_if_due() {

@@ -71,6 +71,8 @@ class Pipeline final : public SourceHandler {
   };
 
   void count_record(Held& held, const Record& record);
+  void count_waiting();
+  void count_result(const Held& held, const Record& record, const state::Event& event, state::ApplyResult result);
   void checkpoint_if_due();
   void after_failed_checkpoint(const Error& error);
 
@@ -82,6 +84,11 @@ class Pipeline final : public SourceHandler {
   std::vector<Held> held_;  // by partition index
   StreamCounters counters_;
   Fate fate_;
+  // Events of one partition that are counted together, the records they came in, and what became of them.
+  Held* waiting_for_ = nullptr;
+  std::vector<state::Event> waiting_;
+  std::vector<const Record*> waiting_records_;
+  std::vector<state::ApplyResult> results_;
   std::string trouble_;
   bool paused_by_user_ = false, paused_by_store_ = false, assigned_once_ = false;
   std::chrono::steady_clock::time_point next_checkpoint_;

@@ -45,12 +45,11 @@ struct Row {
   ChannelId channel;
   SliceId slice;            // id 0 is "no slice"
   std::uint32_t index = 0;  // in the shard
-  bool touched = false;     // its terms are out of the running sums until the next refresh
+  std::uint32_t number = 0; // in the channel, of this shard
+  bool touched = false;     // the running sums have it as it was, until the next refresh
   bool unsaved = false;     // differs from the store
   RouteSet* routes = nullptr;
   std::vector<Cell> cells;
-  // By monitor of the channel: the paired count that is in its sums. To take it out again needs no draws.
-  std::vector<stats::PairedCount> paired;
 };
 
 // ---- Bytes (state/FORMAT.md) ----

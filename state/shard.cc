@@ -1,6 +1,7 @@
 #include "state/shard.h"
 
 #include <algorithm>
+#include <array>
 
 #include "state/keys.h"
 
@@ -47,6 +48,8 @@ Row& Shard::add_row(ChannelId channel, std::string_view prompt) {
   row.prompt = prompt_names_.emplace_back(prompt);
   row.channel = channel;
   row.index = index;
+  if (rows_in_channel_.size() <= channel.value) rows_in_channel_.resize(channel.value + 1);
+  row.number = rows_in_channel_[channel.value]++;
   row_of_.emplace(RowKey{channel.value, row.prompt}, index);
   if (!routes_.empty()) {
     const auto routes = routes_.find(std::pair{catalog_.at(channel).eval, std::string(prompt)});
@@ -60,12 +63,10 @@ Cell& Shard::cell(Row& row, std::uint32_t column) {
   return row.cells[column];
 }
 
-// Before a row changes: its terms leave the sums.
 void Shard::touch(Row& row) {
   if (row.touched) return;
   row.touched = true;
   touched_rows_.push_back(row.index);
-  enter(row, -1);
 }
 
 void Shard::mark_unsaved(Row& row) {
@@ -74,9 +75,21 @@ void Shard::mark_unsaved(Row& row) {
   unsaved_rows_.push_back(row.index);
 }
 
-ApplyResult Shard::apply(const Event& event) {
-  if (event.kind == EventKind::kRoute) return apply_route(event);
+void Shard::apply(std::span<const Event> events, std::span<ApplyResult> results) {
+  std::array<Aim, kTogether> aims;
+  for (std::size_t from = 0; from < events.size(); from += kTogether) {
+    const auto some = events.subspan(from, std::min(kTogether, events.size() - from));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (some[i].kind != EventKind::kRoute) aims[i] = aim(some[i]);
+    }
+    prefetch({aims.data(), some.size()}, some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      results[from + i] = some[i].kind == EventKind::kRoute ? apply_route(some[i]) : apply_at(aims[i], some[i]);
+    }
+  }
+}
 
+Shard::Aim Shard::aim(const Event& event) {
   ChannelId channel{last_channel_};
   if (last_channel_ == UINT32_MAX || catalog_.at(channel).scorer != event.scorer ||
       catalog_.at(channel).eval_name != event.eval) {
@@ -88,15 +101,33 @@ ApplyResult Shard::apply(const Event& event) {
     version_scratch_.assign(event.policy).append("@").append(event.version);
     policy = version_scratch_;
   }
-  const auto column = catalog_.column(channel, policy);
-  if (column.refusal == Catalog::Refusal::kUnknownPolicy) return {Applied::kRejected, "unknown_policy"};
-  if (column.refusal == Catalog::Refusal::kTooManyPolicies) return {Applied::kRejected, "too_many_policies"};
+  return {channel, catalog_.column(channel, policy), find_row(channel, event.prompt)};
+}
 
-  Row* row = find_row(channel, event.prompt);
+// Step by step for all, so that their waits for memory overlap: the rows, their cells, the cells' draws.
+void Shard::prefetch(std::span<const Aim> aims, std::span<const Event> events) const {
+  if (aims.size() < 2) return;
+  const auto each_cell = [&](auto&& f) {
+    for (std::size_t i = 0; i < aims.size(); ++i) {
+      if (events[i].kind == EventKind::kRoute || aims[i].row == nullptr) continue;
+      if (aims[i].column.index < aims[i].row->cells.size()) f(aims[i].row->cells[aims[i].column.index], events[i]);
+    }
+  };
+  each_cell([](const Cell& cell, const Event&) { gapwatch::prefetch(&cell); });
+  each_cell([](const Cell& cell, const Event& event) {
+    if (event.draw.value_or(0) >= 64) cell.draws.prefetch();
+  });
+}
+
+ApplyResult Shard::apply_at(Aim aim, const Event& event) {
+  if (aim.column.refusal == Catalog::Refusal::kUnknownPolicy) return {Applied::kRejected, "unknown_policy"};
+  if (aim.column.refusal == Catalog::Refusal::kTooManyPolicies) return {Applied::kRejected, "too_many_policies"};
+
+  Row* row = aim.row != nullptr ? aim.row : find_row(aim.channel, event.prompt);
   if (row == nullptr) {
     if (event.kind == EventKind::kRetract) return {Applied::kUnmatched, {}};
     if (rows_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
-    row = &add_row(channel, event.prompt);
+    row = &add_row(aim.channel, event.prompt);
   }
   if (!event.slice.empty() && catalog_.slice_name(row->slice) != event.slice) {
     touch(*row);
@@ -104,9 +135,9 @@ ApplyResult Shard::apply(const Event& event) {
     mark_unsaved(*row);
   }
   switch (event.kind) {
-    case EventKind::kDraw: return apply_draw(*row, column.index, event);
-    case EventKind::kCounts: return apply_counts(*row, column.index, event);
-    default: return apply_retract(*row, column.index, event);
+    case EventKind::kDraw: return apply_draw(*row, aim.column.index, event);
+    case EventKind::kCounts: return apply_counts(*row, aim.column.index, event);
+    default: return apply_retract(*row, aim.column.index, event);
   }
 }
 
@@ -176,7 +207,10 @@ ApplyResult Shard::apply_route(const Event& event) {
   if (place != routes.decisions.end() && place->weights == decision.weights) return {Applied::kDuplicate, {}};
   for (std::uint32_t channel = 0; channel < catalog_.channel_count(); ++channel) {
     if (catalog_.at({channel}).eval != eval) continue;
-    if (Row* row = find_row({channel}, event.prompt)) touch(*row);
+    if (Row* row = find_row({channel}, event.prompt)) {
+      withdraw_routes(*row);
+      touch(*row);
+    }
   }
   const bool correction = place != routes.decisions.end();
   if (correction) {

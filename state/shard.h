@@ -1,12 +1,12 @@
 // Shard: the state of one partition: its rows, its part of every monitor's sums, and the next offset.
 //
 // A partition's records change nothing outside its shard, so a partition can move to another
-// process, and a monitor's sums are the merge of its shards'. An event marks its row touched: the
-// row's old terms leave the sums then, the new ones enter at the next refresh(), so a row that many
-// events hit between two refreshes is summed once. Sums are read after refresh() only.
+// process, and a monitor's sums are the merge of its shards'. An event marks its row touched; the
+// next refresh() replaces the row in the sums, so a row that many events hit between two refreshes
+// is summed once. Sums are read after refresh() only.
 //
 // Threads: owned by the ledger's thread. Cost of an event: two hash lookups and one cell, whatever
-// the number of prompts.
+// the number of prompts; events applied together wait for memory together.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "state/event.h"
 #include "state/row.h"
 #include "state/store.h"
+#include "state/summed_rows.h"
 #include "stats/running.h"
 
 namespace gapwatch::state {
@@ -63,7 +65,13 @@ class Shard {
   // Reads everything of this partition. Refuses damaged state, naming the key.
   Status load(Store& store);
 
-  ApplyResult apply(const Event& event);
+  // One after the other, in order; results[i] is of events[i].
+  void apply(std::span<const Event> events, std::span<ApplyResult> results);
+  ApplyResult apply(const Event& event) {
+    ApplyResult result;
+    apply({&event, 1}, {&result, 1});
+    return result;
+  }
 
   // Where the stream stands: the offset after the last record counted, none before the first.
   std::optional<Offset> next_offset() const { return next_offset_; }
@@ -73,7 +81,7 @@ class Shard {
   void refresh();
   // The catalog's monitors are others now: the next refresh() makes all sums anew.
   void forget_sums();
-  const MonitorSums& sums(MonitorIndex monitor) const { return sums_[monitor]; }
+  const MonitorSums& sums(MonitorIndex monitor) const { return parts_[monitor].sums; }
   // The same, counted afresh from the rows: what refresh() must equal.
   MonitorSums recount(MonitorIndex monitor) const;
 
@@ -104,16 +112,34 @@ class Shard {
     }
   };
 
+  // Where an event goes, as far as is known before those ahead of it are applied.
+  struct Aim {
+    ChannelId channel;
+    Catalog::Column column;
+    Row* row = nullptr;  // nullptr: not there yet
+  };
+  static constexpr std::size_t kTogether = 16;
+  Aim aim(const Event& event);
+  void prefetch(std::span<const Aim> aims, std::span<const Event> events) const;
+  ApplyResult apply_at(Aim aim, const Event& event);
+
   Row* find_row(ChannelId channel, std::string_view prompt);
   Row& add_row(ChannelId channel, std::string_view prompt);
   Cell& cell(Row& row, std::uint32_t column);
   void touch(Row& row);
   void change(Row& row, Cell& cell, stats::DrawOutcome before, stats::DrawOutcome now);
   void mark_unsaved(Row& row);
-  void enter(Row& row, int sign);
-  // `paired` holds the row's paired count of this monitor: used when it leaves the sums, set when it enters.
-  void enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign, RowView& view,
-                     stats::PairedCount& paired) const;
+  // A monitor's part in this shard.
+  struct Part {
+    MonitorSums sums;
+    SummedRows rows;
+    std::uint32_t generation = 0;  // of the pool that these were made for; 0: none yet
+  };
+  bool up_to_date(MonitorIndex monitor) const;
+  void renew(Part& part, const MonitorDef& monitor, const Row& row);
+  void withdraw_routes(const Row& row);
+  void enter_routes(MonitorSums& sums, const MonitorDef& monitor, const Row& row, const stats::PromptView& prompt, int sign,
+                    RowView& view) const;
   void rebuild(MonitorIndex monitor);
   void prefetch(std::size_t touched) const;
 
@@ -140,14 +166,14 @@ class Shard {
   std::vector<std::uint32_t> touched_rows_, unsaved_rows_;
   std::uint64_t cells_ = 0;
   std::uint32_t last_channel_ = UINT32_MAX;
+  std::vector<std::uint32_t> rows_in_channel_;
   std::string version_scratch_;
 
   Routes routes_;
   std::vector<std::pair<std::string, std::string>> new_routes_;                    // stored key and value
 
-  std::vector<MonitorSums> sums_;              // by monitor
-  std::vector<std::uint32_t> generations_;     // of the pool that sums_ were made for
-  mutable RowView view_;
+  std::vector<Part> parts_;  // by monitor
+  RowView view_;
 
   NameTable dictionary_;                       // the partition's policy ids in the store
   std::uint32_t stored_names_ = 0, collected_names_ = 0;  // of these, durable, and in the last batch

@@ -1,5 +1,6 @@
 // A shard's part of every monitor's sums.
 #include <algorithm>
+#include <utility>
 
 #include "state/shard.h"
 
@@ -73,20 +74,8 @@ bool RowView::fill_weights(const Decision& decision, const MonitorDef& monitor, 
   return true;
 }
 
-void Shard::enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Row& row, int sign, RowView& view,
-                          stats::PairedCount& paired) const {
-  if (monitor.slice && row.slice != *monitor.slice) return;
-  view.fill(row, monitor);
-  if (!view.any) return;
-  sums.prompts += sign;
-  sums.unscored += sign * view.unscored;
-  if (sign > 0) paired = view.paired();
-  const stats::PromptView prompt{view.cells, paired};
-  if (sign > 0) {
-    sums.pool.add(prompt);
-  } else {
-    sums.pool.remove(prompt);
-  }
+void Shard::enter_routes(MonitorSums& sums, const MonitorDef& monitor, const Row& row, const stats::PromptView& prompt,
+                         int sign, RowView& view) const {
   if (row.routes == nullptr) return;
   for (const auto& decision : row.routes->decisions) {
     if (!view.fill_weights(decision, monitor, catalog_)) continue;
@@ -99,25 +88,62 @@ void Shard::enter_monitor(MonitorSums& sums, const MonitorDef& monitor, const Ro
   }
 }
 
-void Shard::enter(Row& row, int sign) {
-  const auto& watching = catalog_.at(row.channel).monitors;
-  row.paired.resize(watching.size());
-  for (std::size_t k = 0; k < watching.size(); ++k) {
-    const auto index = watching[k];
-    const auto& monitor = *catalog_.monitors()[index];
-    // Sums of another generation are made anew by the next refresh.
-    if (index >= sums_.size() || generations_[index] != monitor.generation) continue;
-    enter_monitor(sums_[index], monitor, row, sign, view_, row.paired[k]);
+// The row as it is now takes the place of the row as the sums have it.
+void Shard::renew(Part& part, const MonitorDef& monitor, const Row& row) {
+  SummedRow& summed = part.rows.row(row.number);
+  const auto old_cells = part.rows.cells(row.number);
+  const stats::PromptView before{old_cells, summed.paired};
+  const bool was_in = summed.in;
+  if (summed.routed) enter_routes(part.sums, monitor, row, before, -1, view_);
+
+  bool in = !monitor.slice || row.slice == *monitor.slice;
+  if (in) {
+    view_.fill(row, monitor);
+    in = view_.any;
+  }
+  const stats::PromptView after{view_.cells, in ? view_.paired() : stats::PairedCount{}};
+  if (in && was_in) {
+    part.sums.pool.replace(before, after);
+  } else if (in) {
+    part.sums.pool.add(after);
+  } else if (was_in) {
+    part.sums.pool.remove(before);
+  }
+  part.sums.prompts += int{in} - int{was_in};
+  part.sums.unscored += (in ? view_.unscored : 0) - (was_in ? summed.unscored : 0);
+  summed = {after.paired, view_.unscored, in, in && row.routes != nullptr};
+  if (in) std::copy(view_.cells.begin(), view_.cells.end(), old_cells.begin());
+  if (summed.routed) enter_routes(part.sums, monitor, row, after, 1, view_);
+}
+
+// Sums of another generation are made anew by the next refresh.
+bool Shard::up_to_date(MonitorIndex index) const {
+  return index < parts_.size() && parts_[index].generation == catalog_.monitors()[index]->generation;
+}
+
+// Before the decisions for a row change: the old ones leave the sums.
+void Shard::withdraw_routes(const Row& row) {
+  for (const auto index : catalog_.at(row.channel).monitors) {
+    if (!up_to_date(index) || !parts_[index].rows.has(row.number)) continue;
+    auto& part = parts_[index];
+    SummedRow& summed = part.rows.row(row.number);
+    if (!summed.in || !std::exchange(summed.routed, false)) continue;
+    const stats::PromptView prompt{part.rows.cells(row.number), summed.paired};
+    enter_routes(part.sums, *catalog_.monitors()[index], row, prompt, -1, view_);
   }
 }
 
-// Asks for the memory of a touched row that comes up soon: its cells, then the draws they point to.
+// Asks for the memory of touched rows that come up soon: a row, then its cells and what is summed of it,
+// then the draws that the cells point to.
 void Shard::prefetch(std::size_t touched) const {
-  constexpr std::size_t kAhead = 3;
+  constexpr std::size_t kAhead = 4;
+  if (touched + 2 * kAhead < touched_rows_.size()) gapwatch::prefetch(&rows_[touched_rows_[touched + 2 * kAhead]]);
   if (touched + kAhead < touched_rows_.size()) {
-    const auto& cells = rows_[touched_rows_[touched + kAhead]].cells;
-    const auto* bytes = reinterpret_cast<const char*>(cells.data());
-    for (std::size_t at = 0; at < cells.size() * sizeof(Cell); at += 64) __builtin_prefetch(bytes + at);
+    const Row& row = rows_[touched_rows_[touched + kAhead]];
+    gapwatch::prefetch(row.cells.data(), row.cells.size() * sizeof(Cell));
+    for (const auto index : catalog_.at(row.channel).monitors) {
+      if (up_to_date(index) && parts_[index].rows.has(row.number)) parts_[index].rows.prefetch(row.number);
+    }
   }
   if (touched + 1 < touched_rows_.size()) {
     for (const auto& cell : rows_[touched_rows_[touched + 1]].cells) cell.draws.prefetch();
@@ -125,41 +151,44 @@ void Shard::prefetch(std::size_t touched) const {
 }
 
 void Shard::refresh() {
+  std::sort(touched_rows_.begin(), touched_rows_.end());  // memory in order
   for (std::size_t i = 0; i < touched_rows_.size(); ++i) {
     prefetch(i);
     Row& row = rows_[touched_rows_[i]];
     row.touched = false;
-    enter(row, 1);
+    for (const auto index : catalog_.at(row.channel).monitors) {
+      if (!up_to_date(index)) continue;
+      parts_[index].rows.reach(row.number + 1);
+      renew(parts_[index], *catalog_.monitors()[index], row);
+    }
   }
   touched_rows_.clear();
   const auto& monitors = catalog_.monitors();
-  sums_.resize(monitors.size());
-  generations_.resize(monitors.size(), 0);
+  parts_.resize(monitors.size());
   for (MonitorIndex index = 0; index < monitors.size(); ++index) {
-    if (generations_[index] != monitors[index]->generation) rebuild(index);
-    drop_unrouted(sums_[index]);
+    if (!up_to_date(index)) rebuild(index);
+    drop_unrouted(parts_[index].sums);
   }
 }
 
 void Shard::rebuild(MonitorIndex index) {
   const auto& monitor = *catalog_.monitors()[index];
-  const auto& watching = catalog_.at(monitor.channel).monitors;
-  const auto k = static_cast<std::size_t>(std::find(watching.begin(), watching.end(), index) - watching.begin());
-  generations_[index] = monitor.generation;
-  sums_[index] = MonitorSums();
-  sums_[index].pool = stats::PoolSums(monitor.spec);
-  for (auto& row : rows_) {
+  Part& part = parts_[index];
+  part = {};
+  part.generation = monitor.generation;
+  part.sums.pool = stats::PoolSums(monitor.spec);
+  part.rows = SummedRows(monitor.columns.size());
+  for (const auto& row : rows_) {
     if (row.channel != monitor.channel) continue;
-    row.paired.resize(watching.size());
-    enter_monitor(sums_[index], monitor, row, 1, view_, row.paired[k]);
+    part.rows.reach(row.number + 1);
+    renew(part, monitor, row);
   }
 }
 
 void Shard::forget_sums() {
   for (const auto index : touched_rows_) rows_[index].touched = false;
   touched_rows_.clear();
-  sums_.clear();
-  generations_.clear();
+  parts_.clear();
 }
 
 MonitorSums Shard::recount(MonitorIndex index) const {
@@ -167,9 +196,15 @@ MonitorSums Shard::recount(MonitorIndex index) const {
   MonitorSums sums;
   sums.pool = stats::PoolSums(monitor.spec);
   RowView view;
-  stats::PairedCount paired;
   for (const auto& row : rows_) {
-    if (row.channel == monitor.channel) enter_monitor(sums, monitor, row, 1, view, paired);
+    if (row.channel != monitor.channel || (monitor.slice && row.slice != *monitor.slice)) continue;
+    view.fill(row, monitor);
+    if (!view.any) continue;
+    ++sums.prompts;
+    sums.unscored += view.unscored;
+    const stats::PromptView prompt{view.cells, view.paired()};
+    sums.pool.add(prompt);
+    enter_routes(sums, monitor, row, prompt, 1, view);
   }
   drop_unrouted(sums);
   return sums;

@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
+
 namespace gapwatch::stats {
 
 // The two bits of a draw: low is "judged", high is "success"; high alone is "unscored".
@@ -53,10 +55,7 @@ class DrawSet {
   // The far draws, ascending; all beyond the last word.
   std::span<const FarDraw> far() const;
   // Asks for the memory of the draws beyond the first 64, which will be read soon.
-  void prefetch() const {
-    __builtin_prefetch(block_);
-    __builtin_prefetch(reinterpret_cast<const char*>(block_) + 64);
-  }
+  void prefetch() const { gapwatch::prefetch(block_, 128); }
   // Heap bytes held.
   std::size_t heap_bytes() const;
 

@@ -36,6 +36,16 @@ class PromptTerms {
     return trials < kTabled ? tabled_[group * kTabled + trials] : compute(group, trials);
   }
 
+  // By lane: -1 where the cell reaches the threshold, else 0.
+  Needs met(std::size_t group, CellCount cell) const {
+    const auto need = needs(group, cell.trials);
+    Needs met;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      met[lane] = static_cast<std::int32_t>(cell.successes) >= need[lane] ? -1 : 0;
+    }
+    return met;
+  }
+
   // The position of a rate in the band, 0 below it and 1 above: its share of the area under the
   // reliability curve.
   double in_band(double rate) const {
@@ -71,28 +81,6 @@ double rate_of(CellCount cell) {
   return static_cast<double>(static_cast<std::int32_t>(cell.successes)) / static_cast<double>(trials);
 }
 
-struct RowTotals {
-  std::uint64_t trials = 0, successes = 0;
-  std::uint32_t with_success = 0;
-  std::uint32_t fewest = std::numeric_limits<std::uint32_t>::max(), most = 0;
-  bool some_certain = false;  // a cell without a failure
-  bool complete = false;
-};
-
-RowTotals totals(std::span<const CellCount> cells, const Completeness& rule) {
-  RowTotals row;
-  for (const CellCount cell : cells) {
-    row.trials += cell.trials;
-    row.successes += cell.successes;
-    row.with_success += cell.successes > 0;
-    row.some_certain |= cell.trials > 0 && cell.successes == cell.trials;
-    row.fewest = std::min(row.fewest, cell.trials);
-    row.most = std::max(row.most, cell.trials);
-  }
-  row.complete = row.trials > 0 && (rule.missing_as_fail || (row.fewest > 0 && row.fewest >= rule.min_trials));
-  return row;
-}
-
 // sign is 1 or -1. Rounding is symmetric, so what was added is taken away.
 void add_signed(FixedSum& sum, double term, double sign) { sum.add(fixed_term(sign * term)); }
 
@@ -106,13 +94,88 @@ PoolSums::PoolSums(const SumsSpec& spec)
       terms_(std::make_shared<PromptTerms>(spec)),
       covered_(terms_->groups() * spec.pool_size) {}
 
-void PoolSums::apply(const PromptView& prompt, int sign) {
+struct PoolSums::RowTotals {
+  std::uint64_t trials = 0, successes = 0;
+  std::uint32_t with_success = 0;
+  std::uint32_t fewest = std::numeric_limits<std::uint32_t>::max(), most = 0;
+  bool some_certain = false;  // a cell without a failure
+  bool complete = false;
+};
+
+PoolSums::RowTotals PoolSums::totals(std::span<const CellCount> cells, const Completeness& rule) {
+  RowTotals row;
+  for (const CellCount cell : cells) {
+    row.trials += cell.trials;
+    row.successes += cell.successes;
+    row.with_success += cell.successes > 0;
+    row.some_certain |= cell.trials > 0 && cell.successes == cell.trials;
+    row.fewest = std::min(row.fewest, cell.trials);
+    row.most = std::max(row.most, cell.trials);
+  }
+  row.complete = row.trials > 0 && (rule.missing_as_fail || (row.fewest > 0 && row.fewest >= rule.min_trials));
+  return row;
+}
+
+// What the terms of a whole row are made of, gathered cell by cell in the pool's order.
+struct PoolSums::RowRates {
+  double best = 0, sum = 0, all_miss = 1;
+  std::int64_t with_success = 0, present = 0;
+
+  void take(CellCount cell, double p) {
+    best = p > best ? p : best;
+    sum += p;
+    all_miss *= 1 - p;
+    with_success += cell.successes > 0;
+    present += cell.trials > 0;
+  }
+  // One policy's successes are no coincidence of two: exactly no premium.
+  double any() const { return with_success <= 1 ? best : std::max(best, 1 - all_miss); }
+  double mean() const { return sum / static_cast<double>(present); }
+};
+
+void PoolSums::add(const PromptView& prompt) { apply(prompt, totals(prompt.cells, spec_.completeness), 1); }
+
+void PoolSums::remove(const PromptView& prompt) { apply(prompt, totals(prompt.cells, spec_.completeness), -1); }
+
+void PoolSums::apply(const PromptView& prompt, const RowTotals& row, int sign) {
   assert(prompt.cells.size() == spec_.pool_size);
-  const auto row = totals(prompt.cells, spec_.completeness);
   if (!row.complete) {
     partial += row.trials > 0 ? sign : 0;
     return;
   }
+  add_row(prompt, row, sign);
+  if (row.fewest == row.most) {
+    cells_by_trials.add(row.most, sign * static_cast<std::int64_t>(prompt.cells.size()));
+  } else {
+    for (const CellCount cell : prompt.cells) {
+      if (cell.trials > 0) cells_by_trials.add(cell.trials, sign);
+    }
+  }
+  add_rates(prompt.cells, sign);
+  add_coverage(prompt.cells, sign);
+}
+
+void PoolSums::replace(const PromptView& before, const PromptView& after) {
+  const auto was = totals(before.cells, spec_.completeness), is = totals(after.cells, spec_.completeness);
+  if (!was.complete || !is.complete) {
+    apply(before, was, -1);
+    apply(after, is, 1);
+    return;
+  }
+  add_row(before, was, -1);
+  add_row(after, is, 1);
+  for (std::size_t m = 0; m < after.cells.size(); ++m) {
+    const auto was_n = before.cells[m].trials, is_n = after.cells[m].trials;
+    if (was_n == is_n) continue;
+    if (was_n > 0) cells_by_trials.add(was_n, -1);
+    if (is_n > 0) cells_by_trials.add(is_n, 1);
+  }
+  replace_rates(before.cells, after.cells);
+  replace_coverage(before.cells, after.cells);
+}
+
+// The plain counts of a complete prompt.
+void PoolSums::add_row(const PromptView& prompt, const RowTotals& row, int sign) {
   complete += sign;
   all_fail += row.successes == 0 ? sign : 0;
   all_pass += row.successes == row.trials ? sign : 0;
@@ -127,70 +190,96 @@ void PoolSums::apply(const PromptView& prompt, int sign) {
                static_cast<double>(prompt.paired.any_success) / static_cast<double>(prompt.paired.aligned),
                sign);
   }
-  if (row.fewest == row.most) {
-    cells_by_trials.add(row.most, sign * static_cast<std::int64_t>(prompt.cells.size()));
-  } else {
-    for (const CellCount cell : prompt.cells) {
-      if (cell.trials > 0) cells_by_trials.add(cell.trials, sign);
-    }
-  }
-  add_rates(prompt.cells, sign);
-  add_coverage(prompt.cells, sign);
 }
 
+void PoolSums::add_row_rates(const RowRates& row, int sign) {
+  add_signed(ceiling, row.best, sign);
+  add_signed(union_product, row.any(), sign);
+  add_signed(frechet_upper, std::min(1.0, row.sum), sign);
+  add_signed(rauc_oracle, terms_->in_band(row.best), sign);
+  const double mean = row.mean();
+  add_signed(rauc_mixture, terms_->in_band(mean), sign);
+  for (std::size_t t = 0; t < at.size(); ++t) at[t].mixture += mean >= terms_->tau(t) - 1e-12 ? sign : 0;
+}
+
+namespace {
+constexpr std::size_t kBlock = 32;  // in passes: arithmetic in vectors, then sums one by one
+}  // namespace
+
 void PoolSums::add_rates(std::span<const CellCount> cells, int sign) {
-  constexpr std::size_t kBlock = 32;  // in two passes: arithmetic in vectors, then sums one by one
-  const PromptTerms& terms = *terms_;
-  double best = 0, sum = 0, all_miss = 1;
-  std::int64_t with_success = 0, missing = 0;
+  RowRates row;
   for (std::size_t from = 0; from < cells.size(); from += kBlock) {
     const auto count = std::min(kBlock, cells.size() - from);
     double p[kBlock], area[kBlock];
     for (std::size_t m = 0; m < count; ++m) p[m] = rate_of(cells[from + m]);
-    for (std::size_t m = 0; m < count; ++m) area[m] = terms.in_band(p[m]);
+    for (std::size_t m = 0; m < count; ++m) area[m] = terms_->in_band(p[m]);
     for (std::size_t m = 0; m < count; ++m) {
-      best = p[m] > best ? p[m] : best;
-      sum += p[m];
-      all_miss *= 1 - p[m];
+      row.take(cells[from + m], p[m]);
       add_signed(rate[from + m], p[m], sign);
       add_signed(rauc[from + m], area[m], sign);
     }
+  }
+  add_row_rates(row, sign);
+}
+
+void PoolSums::replace_rates(std::span<const CellCount> before, std::span<const CellCount> after) {
+  RowRates was, is;
+  for (std::size_t from = 0; from < after.size(); from += kBlock) {
+    const auto count = std::min(kBlock, after.size() - from);
+    double old_p[kBlock], p[kBlock];
+    for (std::size_t m = 0; m < count; ++m) old_p[m] = rate_of(before[from + m]);
+    for (std::size_t m = 0; m < count; ++m) p[m] = rate_of(after[from + m]);
     for (std::size_t m = 0; m < count; ++m) {
-      with_success += cells[from + m].successes > 0;
-      missing += cells[from + m].trials == 0;
+      was.take(before[from + m], old_p[m]);
+      is.take(after[from + m], p[m]);
+      if (before[from + m] == after[from + m]) continue;
+      rate[from + m].add(fixed_term(p[m]) - fixed_term(old_p[m]));
+      rauc[from + m].add(fixed_term(terms_->in_band(p[m])) - fixed_term(terms_->in_band(old_p[m])));
     }
   }
-  // One policy's successes are no coincidence of two: exactly no premium.
-  const double any = with_success <= 1 ? best : std::max(best, 1 - all_miss);
-  add_signed(ceiling, best, sign);
-  add_signed(union_product, any, sign);
-  add_signed(frechet_upper, std::min(1.0, sum), sign);
-  add_signed(rauc_oracle, terms.in_band(best), sign);
-  const double mean = sum / static_cast<double>(static_cast<std::int64_t>(cells.size()) - missing);
-  add_signed(rauc_mixture, terms.in_band(mean), sign);
-  for (std::size_t t = 0; t < at.size(); ++t) at[t].mixture += mean >= terms.tau(t) - 1e-12 ? sign : 0;
+  add_row_rates(was, -1);
+  add_row_rates(is, 1);
 }
 
 void PoolSums::add_coverage(std::span<const CellCount> cells, int sign) {
-  constexpr auto kLanes = PromptTerms::kLanes;
   auto* lanes_of = covered_.data();
   for (std::size_t group = 0; group < terms_->groups(); ++group) {
     Lanes covering{};
     for (const CellCount cell : cells) {
-      const auto needs = terms_->needs(group, cell.trials);
-      const auto successes = static_cast<std::int32_t>(cell.successes);
+      const auto met = terms_->met(group, cell);
       Lanes& covered = *lanes_of++;
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const std::int32_t mask = successes >= needs[lane] ? -1 : 0;
-        covering[lane] -= mask;
-        covered[lane] += mask & sign;
+      for (std::size_t lane = 0; lane < met.size(); ++lane) {
+        covering[lane] -= met[lane];
+        covered[lane] += met[lane] & sign;
       }
     }
-    for (std::size_t lane = 0; lane < terms_->lanes(group); ++lane) {
-      auto& sums = at[group * kLanes + lane];
-      sums.oracle += covering[lane] > 0 ? sign : 0;
-      sums.all += covering[lane] == static_cast<std::int32_t>(cells.size()) ? sign : 0;
+    add_covering(group, covering, cells.size(), sign);
+  }
+}
+
+void PoolSums::replace_coverage(std::span<const CellCount> before, std::span<const CellCount> after) {
+  auto* lanes_of = covered_.data();
+  for (std::size_t group = 0; group < terms_->groups(); ++group) {
+    Lanes were_covering{}, covering{};
+    for (std::size_t m = 0; m < after.size(); ++m) {
+      const auto was_met = terms_->met(group, before[m]), met = terms_->met(group, after[m]);
+      Lanes& covered = *lanes_of++;
+      for (std::size_t lane = 0; lane < met.size(); ++lane) {
+        were_covering[lane] -= was_met[lane];
+        covering[lane] -= met[lane];
+        covered[lane] += was_met[lane] - met[lane];
+      }
     }
+    add_covering(group, were_covering, after.size(), -1);
+    add_covering(group, covering, after.size(), 1);
+  }
+}
+
+void PoolSums::add_covering(std::size_t group, const Lanes& covering, std::size_t cells, int sign) {
+  for (std::size_t lane = 0; lane < terms_->lanes(group); ++lane) {
+    auto& sums = at[group * PromptTerms::kLanes + lane];
+    sums.oracle += covering[lane] > 0 ? sign : 0;
+    sums.all += covering[lane] == static_cast<std::int32_t>(cells) ? sign : 0;
   }
 }
 
@@ -250,7 +339,7 @@ void RouterSums::apply(const PromptView& prompt, RouterWeights weights, int sign
   } else {
     routed.remove(prompt);
   }
-  if (!totals(prompt.cells, spec_.completeness).complete) return;
+  if (!PoolSums::totals(prompt.cells, spec_.completeness).complete) return;
   double mean = 0;
   for (std::size_t m = 0; m < weights.size(); ++m) mean += weights[m] * rate_of(prompt.cells[m]);
   add_signed(rate, mean, sign);

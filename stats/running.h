@@ -3,7 +3,7 @@
 // A pool statistic is a mean over complete prompts of a term of one prompt's counts. RunningSums
 // holds the sums as integers (fixed point where a term is a fraction), so after any sequence of
 // add() and remove() it is bit for bit what one pass over the table gives, and merge() of parts is
-// the whole. An event costs remove(old row) + add(new row): O(pool x thresholds), whatever N is.
+// the whole. An event costs replace(old row, new row): O(pool x thresholds), whatever N is.
 // `summarize` turns sums into numbers; it is the only place where they are divided.
 //
 // Threads: as a plain value; const access is safe to share.
@@ -49,15 +49,17 @@ using RouterWeights = std::span<const double>;
 class PromptTerms;  // what a spec fixes for every prompt: need by (threshold, trials), the band
 
 // Sums over the prompts that were added and are complete (statistics.md section 1). A copy shares
-// what the spec fixes. add() and remove() allocate nothing (but see TrialHistogram) and cost some
+// what the spec fixes. Changing them allocates nothing (but see TrialHistogram) and costs some
 // 10 ns a policy. A view's cells must be spec.pool_size many.
 class PoolSums {
  public:
   PoolSums() = default;
   explicit PoolSums(const SumsSpec& spec);
 
-  void add(const PromptView& prompt) { apply(prompt, 1); }
-  void remove(const PromptView& prompt) { apply(prompt, -1); }
+  void add(const PromptView& prompt);
+  void remove(const PromptView& prompt);
+  // What remove(before) and add(after) come to, for less where few cells differ.
+  void replace(const PromptView& before, const PromptView& after);
   // Both have the same spec, or one is default-made.
   void merge(const PoolSums& other);
   friend bool operator==(const PoolSums& a, const PoolSums& b) { return a.same_sums(b); }
@@ -86,9 +88,17 @@ class PoolSums {
 
  private:
   using Lanes = std::array<std::int32_t, 4>;
-  void apply(const PromptView& prompt, int sign);
+  struct RowTotals;
+  struct RowRates;
+  static RowTotals totals(std::span<const CellCount> cells, const Completeness& rule);
+  void apply(const PromptView& prompt, const RowTotals& row, int sign);
+  void add_row(const PromptView& prompt, const RowTotals& row, int sign);
+  void add_row_rates(const RowRates& row, int sign);
   void add_rates(std::span<const CellCount> cells, int sign);
   void add_coverage(std::span<const CellCount> cells, int sign);
+  void add_covering(std::size_t group, const Lanes& covering, std::size_t cells, int sign);
+  void replace_rates(std::span<const CellCount> before, std::span<const CellCount> after);
+  void replace_coverage(std::span<const CellCount> before, std::span<const CellCount> after);
   bool same_sums(const PoolSums& other) const;
 
   friend class RouterSums;

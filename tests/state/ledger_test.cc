@@ -125,6 +125,33 @@ TEST(Ledger, EqualsNaiveCountingAfterAnyEventsAndRestarts) {
   }
 }
 
+TEST(Ledger, EventsAppliedTogetherAreAppliedOneAfterTheOther) {
+  auto settings = many_monitors();
+  settings.max_prompts = 7;  // so that some are refused
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Ledger one_by_one(settings, nullptr), together(settings, nullptr);
+    ASSERT_TRUE(one_by_one.take_partition("topic", 0));
+    ASSERT_TRUE(together.take_partition("topic", 0));
+    EventMaker maker(seed);
+    for (int round = 0; round < 30; ++round) {
+      std::vector<Event> events;
+      for (auto left = 1 + maker.below(40); left > 0; --left) events.push_back(maker.random_event());
+      std::vector<ApplyResult> results(events.size());
+      together.shard("topic", 0)->apply(events, results);
+      for (std::size_t i = 0; i < events.size(); ++i) {
+        const auto expected = one_by_one.shard("topic", 0)->apply(events[i]);
+        ASSERT_EQ(results[i].applied, expected.applied) << "seed " << seed;
+        ASSERT_EQ(results[i].reason, expected.reason) << "seed " << seed;
+      }
+      one_by_one.refresh();
+      together.refresh();
+      for (MonitorIndex m = 0; m < together.monitor_count(); ++m) {
+        ASSERT_EQ(together.moment(m).sums, one_by_one.recount(m)) << "seed " << seed;
+      }
+    }
+  }
+}
+
 // Draws with an identity and one outcome each: any order must give the same.
 TEST(Ledger, ArrivalOrderDoesNotMatter) {
   const config::Settings settings;

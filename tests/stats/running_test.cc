@@ -119,12 +119,18 @@ void expect_stream_equals_batch(const SumsSpec& spec, std::uint32_t most_trials,
   PoolSums parts[2] = {PoolSums(spec), PoolSums(spec)};
   for (int step = 0; step < 300; ++step) {
     const auto i = random() % kPrompts;
-    parts[i % 2].remove({naive.rows[i], naive.paired[i]});
+    const auto old_row = naive.rows[i];
+    const auto old_paired = naive.paired[i];
     naive.rows[i][random() % spec.pool_size] = testing::random_cell(shape, random);
     if (random() % 20 == 0) naive.rows[i].assign(spec.pool_size, {});
     naive.paired[i].aligned = random() % 5;
     naive.paired[i].any_success = naive.paired[i].aligned == 0 ? 0 : random() % (naive.paired[i].aligned + 1);
-    parts[i % 2].add({naive.rows[i], naive.paired[i]});
+    if (random() % 2 == 0) {
+      parts[i % 2].replace({old_row, old_paired}, {naive.rows[i], naive.paired[i]});
+    } else {
+      parts[i % 2].remove({old_row, old_paired});
+      parts[i % 2].add({naive.rows[i], naive.paired[i]});
+    }
   }
   PoolSums whole;
   whole.merge(parts[1]);
@@ -148,6 +154,7 @@ TEST(PoolSums, AStreamOfChangesEndsWithTheBitsOfOnePass) {
     spec.completeness.min_trials = seed % 4 == 1 ? 3 : 1;
     expect_stream_equals_batch(spec, seed % 5 == 0 ? 3000 : 6, seed);
   }
+  expect_stream_equals_batch(spec_for(70), 6, 41);
 }
 
 TEST(PoolSums, EqualsOnlyTheSameSums) {
