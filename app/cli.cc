@@ -39,6 +39,7 @@ int run_cli(int argc, char** argv) {
   add_report(root, chosen);
   add_simulate(root, chosen);
   add_power(root, chosen);
+  add_calibrate(root, chosen);
   add_replay(root, chosen);
   add_check(root, chosen);
   add_state(root, chosen);

@@ -24,6 +24,7 @@ void add_demo(CLI::App& root, Chosen& chosen);
 void add_report(CLI::App& root, Chosen& chosen);
 void add_simulate(CLI::App& root, Chosen& chosen);
 void add_power(CLI::App& root, Chosen& chosen);
+void add_calibrate(CLI::App& root, Chosen& chosen);
 void add_replay(CLI::App& root, Chosen& chosen);
 void add_check(CLI::App& root, Chosen& chosen);
 void add_state(CLI::App& root, Chosen& chosen);

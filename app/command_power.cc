@@ -6,20 +6,17 @@
 #include <cstdio>
 
 #include "app/cli.h"
-#include "app/engine.h"
-#include "app/load_config.h"
+#include "app/pool_input.h"
 #include "base/executor.h"
-#include "base/log.h"
 #include "exporters/json_writer.h"
-#include "stats/evaluate.h"
 #include "stats/power.h"
 
 namespace gapwatch::app {
 namespace {
 
 struct PowerCommand {
-  std::vector<std::string> inputs;
-  std::string config, input_format, monitor, format = "text";
+  PoolInput input;
+  std::string format = "text";
   stats::PowerPool stated;
   double quality_shift = 0;
   std::vector<double> shares{0.3};
@@ -39,53 +36,11 @@ struct PowerAnswer {
 
 // ---- The pool ----
 
-Result<std::unique_ptr<Engine>> counted(const PowerCommand& command, const Clock& clock) {
-  config::Settings settings;
-  if (!command.config.empty()) {
-    auto loaded = load_config(command.config, config::SourceNeed::kOptional);
-    if (!loaded) return loaded.error();
-    settings = std::move(*loaded);
-  }
-  settings.source = {};
-  settings.source.files = command.inputs;
-  settings.state.path.clear();
-  if (!command.input_format.empty()) settings.format = command.input_format;
-  auto engine = Engine::make(std::move(settings), clock);
-  if (!engine) return engine.error();
-  for (;;) {
-    const auto more = (*engine)->pipeline().step(std::chrono::milliseconds(100));
-    if (!more) return stop(more.error().message);
-    if (!*more) break;
-  }
-  (*engine)->ledger().refresh();
-  return engine;
-}
-
-Result<state::MonitorIndex> chosen_monitor(const state::Ledger& ledger, const std::string& name) {
-  std::string known;
-  for (state::MonitorIndex index = 0; index < ledger.monitor_count(); ++index) {
-    const auto moment = ledger.moment(index);
-    if (moment.config.name == name || (name.empty() && ledger.monitor_count() == 1)) return index;
-    known += (known.empty() ? "" : ", ") + moment.config.name;
-  }
-  if (known.empty()) return refuse("there is nothing counted in the input");
-  if (name.empty()) return refuse("the input has several monitors; say one with --monitor: " + known);
-  return refuse("\"" + name + "\" is not a monitor of the input; known: " + known);
-}
-
-Status pool_from_input(const PowerCommand& command, Executor& executor, PowerAnswer& out) {
-  log::set_level(log::Level::kWarn);
-  const SystemClock clock;
-  auto engine = counted(command, clock);
-  if (!engine) return engine.error();
-  const auto& ledger = (*engine)->ledger();
-  const auto index = chosen_monitor(ledger, command.monitor);
-  if (!index) return index.error();
-  const auto moment = ledger.moment(*index);
-  out.source = moment.config.name;
-  const auto rule = stats::evaluation_settings(moment.config).completeness;
-  out.pool = stats::power_pool_of(stats::complete_rows(ledger.snapshot(*index, 0).table, rule), executor);
-  if (out.pool.prompts == 0) return refuse("no prompt of " + out.source + " is complete: nothing to go by");
+Status found_pool(const PowerCommand& command, Executor& executor, PowerAnswer& out) {
+  auto found = pool_from_input(command.input, executor);
+  if (!found) return found.error();
+  out.source = found->monitor.name;
+  out.pool = std::move(found->pool);
   return {};
 }
 
@@ -324,9 +279,9 @@ std::string answer_json(const PowerCommand& command, const PowerAnswer& answer) 
 int power(PowerCommand command) {
   const auto executor = make_thread_executor(command.threads);
   PowerAnswer answer;
-  if (command.inputs.empty()) {
+  if (command.input.inputs.empty()) {
     stated_pool(command, answer);
-  } else if (auto status = pool_from_input(command, *executor, answer); !status) {
+  } else if (auto status = found_pool(command, *executor, answer); !status) {
     return fail(status.error(), status.error().action == Action::kRefuse ? kUsage : kFailed);
   }
   const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -345,10 +300,10 @@ int power(PowerCommand command) {
 
 void add_pool_options(CLI::App& command, PowerCommand& to) {
   auto& pool = to.stated;
-  auto* inputs = command.add_option("INPUT", to.inputs, "Files of events that give the pool; without: it is stated");
-  command.add_option("--config", to.config, "Take monitors and defaults from this config")->needs(inputs);
-  command.add_option("--input-format", to.input_format, "How records are read (native)")->needs(inputs);
-  command.add_option("--monitor", to.monitor, "Which monitor, where the input has several")->needs(inputs);
+  auto* inputs = command.add_option("INPUT", to.input.inputs, "Files of events, or a state folder, that give the pool; without: it is stated");
+  command.add_option("--config", to.input.config, "Take monitors and defaults from this config")->needs(inputs);
+  command.add_option("--input-format", to.input.input_format, "How records are read (native)")->needs(inputs);
+  command.add_option("--monitor", to.input.monitor, "Which monitor, where the input has several")->needs(inputs);
   for (auto* option : {command.add_option("--prompts", pool.prompts, "Prompts (240)"),
                        command.add_option("--policies", pool.policies, "Policies (5)"),
                        command.add_option("--trials", pool.trials, "Trials of every cell (16)"),

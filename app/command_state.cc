@@ -3,37 +3,11 @@
 #include <cstdio>
 
 #include "app/cli.h"
+#include "app/open_state.h"
 #include "app/state_export.h"
-#include "state/ledger.h"
 
 namespace gapwatch::app {
 namespace {
-
-// The whole of a state folder, read without taking its lock.
-struct Opened {
-  config::Settings settings;
-  std::unique_ptr<state::Store> store;
-  std::unique_ptr<state::Ledger> ledger;
-};
-
-Result<std::unique_ptr<Opened>> open_state(const std::string& path) {
-  auto opened = std::make_unique<Opened>();
-  opened->settings.max_policies = UINT32_MAX;
-  opened->settings.max_prompts = UINT64_MAX;
-  state::RocksOptions options;
-  options.path = path;
-  options.read_only = true;
-  auto store = state::open_rocks_store(options);
-  if (!store) return store.error();
-  opened->store = std::move(*store);
-  opened->ledger = std::make_unique<state::Ledger>(opened->settings, opened->store.get());
-  auto meta = opened->store->get("M");
-  if (!meta) return meta.error();
-  if (!*meta) return refuse("state folder " + path + " holds no gapwatch state");
-  if (auto status = opened->ledger->open(); !status) return status.error();
-  if (auto status = opened->ledger->take_all(); !status) return status.error();
-  return opened;
-}
 
 std::string describe_shard(const state::Ledger& ledger, const state::Shard& shard) {
   std::map<std::string, std::array<std::uint64_t, 4>> channels;  // prompts, cells, trials, unscored
@@ -55,14 +29,14 @@ std::string describe_shard(const state::Ledger& ledger, const state::Shard& shar
   return text;
 }
 
-int inspect(const Opened& opened) {
+int inspect(const OpenedState& opened) {
   auto text = fmt::format("{} partitions, {} prompts, {} cells, {} bytes on disk\n", opened.ledger->shards().size(),
                           opened.ledger->prompts(), opened.ledger->cells(), opened.store->size_bytes());
   for (const auto& [place, shard] : opened.ledger->shards()) text += describe_shard(*opened.ledger, *shard);
   return print(text);
 }
 
-int export_events(const Opened& opened) {
+int export_events(const OpenedState& opened) {
   const auto written = write_events(*opened.ledger, [](std::string_view line) {
     return std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
   });
@@ -70,7 +44,7 @@ int export_events(const Opened& opened) {
   return kOk;
 }
 
-int verify(const Opened& opened) {
+int verify(const OpenedState& opened) {
   // Reading checked every key and value; what is left is that the counts add up to what they say.
   for (const auto& [place, shard] : opened.ledger->shards()) {
     for (const auto& row : shard->rows()) {
@@ -94,7 +68,7 @@ void add_state(CLI::App& root, Chosen& chosen) {
   auto* command = root.add_subcommand("state", "Looks into a state folder: inspect, export (as events), verify");
   command->require_subcommand(1);
   auto path = std::make_shared<std::string>();
-  const auto add = [&](const char* name, const char* help, int (*action)(const Opened&)) {
+  const auto add = [&](const char* name, const char* help, int (*action)(const OpenedState&)) {
     auto* one = command->add_subcommand(name, help);
     one->add_option("DIR", *path, "The state folder")->required();
     one->callback([&chosen, path, action] {

@@ -84,7 +84,6 @@ class Arrivals {
     const bool success = outcome(prompt, policy);
     last = success ? policy : kNobody;
     if (++answered_[prompt] % kBatchSize == 0 && scenario_.routing == Routing::kWinStayPerBatch) last = 0;
-    last = kNobody;
     return {{prompt}, policy, success, number_, {}};
   }
 
