@@ -28,47 +28,76 @@ std::vector<double> coupling_effects(const CountTable& table, std::span<const Pa
   return effects;
 }
 
+// Gathers prompts, cell by cell, into the numbers of one table.
+class Tally {
+ public:
+  explicit Tally(std::size_t pool) { out_.pass_at_1.assign(pool, 0); }
+
+  // `rate(m)` of each policy; `effect` of the paired coupling.
+  template <typename F>
+  void add(F&& rate, double effect) {
+    double best = 0, miss = 1;
+    for (std::size_t m = 0; m < out_.pass_at_1.size(); ++m) {
+      const double p = rate(m);
+      best = std::max(best, p);
+      miss *= 1 - p;
+      out_.pass_at_1[m] += p;
+    }
+    ceiling_ += best;
+    any_ += 1 - miss;
+    effect_ += effect;
+    ++prompts_;
+  }
+
+  Replicate result(bool paired) {
+    for (double& sum : out_.pass_at_1) sum /= prompts_;
+    out_.premium = (any_ - ceiling_) / prompts_;
+    out_.noise_share = share(any_);
+    if (paired) out_.noise_share_paired = share(any_ + effect_);
+    return std::move(out_);
+  }
+
+ private:
+  Number share(double unions) const {
+    const double gap = unions / prompts_ - *std::max_element(out_.pass_at_1.begin(), out_.pass_at_1.end());
+    if (gap <= 1e-12) return std::nullopt;
+    return (unions - ceiling_) / prompts_ / gap;
+  }
+
+  Replicate out_;
+  double ceiling_ = 0, any_ = 0, effect_ = 0, prompts_ = 0;
+};
+
 // `effects` is empty where there is no paired coupling.
 Replicate one_replicate(const CountTable& table, std::span<const double> effects, const NestedBootstrap& options,
                         std::size_t draws, std::uint64_t index) {
   FastRandom random(options.seed, kBootstrapStream, index);
-  const auto prompts = table.prompt_count();
-  Replicate out;
-  out.pass_at_1.assign(table.pool_size(), 0);
-  double ceiling = 0, any = 0, effect = 0;
+  Tally tally(table.pool_size());
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const auto prompt = bounded(random, prompts);
+    const auto prompt = bounded(random, table.prompt_count());
     const auto row = table.row(prompt);
-    if (!effects.empty()) effect += effects[prompt];
-    double best = 0, miss = 1;
-    for (std::size_t m = 0; m < row.size(); ++m) {
-      const double p = row[m].trials == 0
-                           ? 0
-                           : beta_draw(random, options.prior.alpha + row[m].successes,
-                                       options.prior.beta + (row[m].trials - row[m].successes));
-      best = std::max(best, p);
-      miss *= 1 - p;
-      out.pass_at_1[m] += p;
-    }
-    ceiling += best;
-    any += 1 - miss;
+    const auto rate = [&](std::size_t m) {
+      if (row[m].trials == 0) return 0.0;
+      return beta_draw(random, options.prior.alpha + row[m].successes,
+                       options.prior.beta + (row[m].trials - row[m].successes));
+    };
+    tally.add(rate, effects.empty() ? 0 : effects[prompt]);
   }
-  const auto n = static_cast<double>(draws);
-  for (double& sum : out.pass_at_1) sum /= n;
-  out.premium = (any - ceiling) / n;
-  const double best_single = *std::max_element(out.pass_at_1.begin(), out.pass_at_1.end());
-  const auto share = [&](double unions) -> Number {
-    const double gap = unions / n - best_single;
-    if (gap <= 1e-12) return std::nullopt;
-    return (unions - ceiling) / n / gap;
-  };
-  out.noise_share = share(any);
-  if (!effects.empty()) out.noise_share_paired = share(any + effect);
-  return out;
+  return tally.result(!effects.empty());
 }
 
-// Between the order statistics nearest to the level's tails, drawn in to `scale` of their distance from the mean.
-Interval interval_of(std::vector<double> values, double level, double scale) {
+// The table's own numbers, by raw rates.
+Replicate estimate(const CountTable& table, std::span<const double> effects) {
+  Tally tally(table.pool_size());
+  for (std::size_t i = 0; i < table.prompt_count(); ++i) {
+    tally.add([row = table.row(i)](std::size_t m) { return raw_rate(row[m]); }, effects.empty() ? 0 : effects[i]);
+  }
+  return tally.result(!effects.empty());
+}
+
+// The order statistics nearest to the level's tails, by their distance from the mean, drawn in by `scale`, laid
+// around `centre`, the mean itself where there is none.
+Interval interval_of(std::vector<double> values, double level, double scale, Number centre) {
   std::sort(values.begin(), values.end());
   const auto last = static_cast<double>(values.size() - 1);
   double mean = 0;
@@ -76,7 +105,7 @@ Interval interval_of(std::vector<double> values, double level, double scale) {
   mean /= static_cast<double>(values.size());
   const auto at = [&](double q) {
     const double v = values[static_cast<std::size_t>(std::lround(q * last))];
-    return scale < 1 ? mean + (v - mean) * scale : v;
+    return std::clamp(centre.value_or(mean) + (v - mean) * scale, 0.0, 1.0);
   };
   return {at((1 - level) / 2), at((1 + level) / 2)};
 }
@@ -95,19 +124,24 @@ NoiseIntervals noise_intervals(const CountTable& table, std::span<const PairedCo
   std::vector<Replicate> replicates(options.replicates);
   executor.run(replicates.size(),
                [&](std::size_t b) { replicates[b] = one_replicate(table, effects, options, draws, b); });
-  // Of those replicates that have the number; nothing where fewer than half do.
-  const auto interval = [&](auto&& number_of) -> std::optional<Interval> {
+  const auto seen = estimate(table, effects);
+  // Of those replicates that have the number; nothing where fewer than half do, or the table itself does not.
+  const auto interval = [&](auto&& number_of, bool around_seen) -> std::optional<Interval> {
+    const Number centre = around_seen ? number_of(seen) : std::nullopt;
+    if (around_seen && !centre) return std::nullopt;
     std::vector<double> values;
     for (const auto& replicate : replicates) {
       if (const Number number = number_of(replicate)) values.push_back(*number);
     }
     if (2 * values.size() < replicates.size()) return std::nullopt;
-    return interval_of(std::move(values), options.level, scale);
+    return interval_of(std::move(values), options.level, scale, centre);
   };
-  out.noise_share = interval([](const Replicate& r) { return r.noise_share; });
-  out.noise_share_paired = interval([](const Replicate& r) { return r.noise_share_paired; });
-  out.premium = interval([](const Replicate& r) { return Number(r.premium); });
-  for (std::size_t m = 0; m < pool; ++m) out.pass_at_1[m] = interval([m](const Replicate& r) { return Number(r.pass_at_1[m]); });
+  out.noise_share = interval([](const Replicate& r) { return r.noise_share; }, true);
+  out.noise_share_paired = interval([](const Replicate& r) { return r.noise_share_paired; }, true);
+  out.premium = interval([](const Replicate& r) { return Number(r.premium); }, true);
+  for (std::size_t m = 0; m < pool; ++m) {
+    out.pass_at_1[m] = interval([m](const Replicate& r) { return Number(r.pass_at_1[m]); }, false);
+  }
   return out;
 }
 

@@ -32,6 +32,24 @@ TEST(NoiseInterval, CoversTheEstimateOnManyTrials) {
   EXPECT_LT(intervals.noise_share->low, intervals.noise_share->high);
 }
 
+// Where draws are few the replicates lie to one side; the interval must hold its estimate all the same.
+TEST(NoiseInterval, HoldsItsEstimateOnFewTrials) {
+  for (const std::uint32_t trials : {2u, 4u, 16u}) {
+    const auto table = testing::random_table(
+        {.prompts = 200, .policies = 5, .trials_from = trials, .trials_to = trials, .certain = 0}, trials);
+    SumsSpec spec;
+    spec.pool_size = 5;
+    const auto summary = summarize(sum_table(table, spec), spec);
+    const auto split = split_gap(summary, "product", "best", summary.pass_at_1[summary.best_single]);
+    InlineExecutor executor;
+    const auto intervals = noise_intervals(table, {}, bootstrap(100, 4), executor);
+    EXPECT_LT(intervals.noise_share->low, *split.noise_share);
+    EXPECT_GT(intervals.noise_share->high, *split.noise_share);
+    EXPECT_LT(intervals.premium->low, summary.premium_product);
+    EXPECT_GT(intervals.premium->high, summary.premium_product);
+  }
+}
+
 TEST(NoiseInterval, TheSameForAnyNumberOfThreadsAndSeeded) {
   const auto table = testing::random_table({.prompts = 25, .policies = 3}, 5);
   InlineExecutor one;
