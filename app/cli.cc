@@ -30,8 +30,10 @@ int run_cli(int argc, char** argv) {
   CLI::App root{"Tells the real headroom of a pool of models from sampling noise, on a live evaluation stream.",
                 "gapwatch"};
   root.require_subcommand(1);
-  root.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return fmt::format("gapwatch: {}; see gapwatch help\n", error.what());
+  root.failure_message([](const CLI::App* app, const CLI::Error& error) {
+    const auto chosen = app->get_subcommands();
+    return fmt::format("gapwatch: {}; see gapwatch help{}\n", error.what(),
+                       chosen.empty() ? "" : " " + chosen.front()->get_name());
   });
   Chosen chosen;
   add_run(root, chosen);

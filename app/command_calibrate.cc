@@ -342,7 +342,8 @@ void add_calibrate(CLI::App& root, Chosen& chosen) {
       ->check(number_in(0.1, 100'000));
   command->add_option("--streams", given->streams, "Streams of each case (200)")->check(whole_in(1, 10'000'000));
   command->add_option("--case", given->cases, "Cases, separated by commas (the usual ones; a wrong name lists all)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--design", given->design, "Margin evidence: auto, blocks or pairs")
       ->check(CLI::IsMember({"auto", "blocks", "pairs"}));
   command->add_option("--block", given->block, "Batches of a block (8)")->check(whole_in(1, 16));

@@ -2,6 +2,14 @@
 #include "config/schema.h"
 
 namespace gapwatch::app {
+namespace {
+
+// CLI::App::help() gives that of the command chosen, which is `help`.
+std::string help_of(const CLI::App& app, const std::string& before) {
+  return app.get_formatter()->make_help(&app, (before.empty() ? "" : before + " ") + app.get_name(), CLI::AppFormatMode::Normal);
+}
+
+}  // namespace
 
 void add_help(CLI::App& root, Chosen& chosen) {
   auto* command = root.add_subcommand("help", "What a command does; `help config` for every setting");
@@ -9,11 +17,11 @@ void add_help(CLI::App& root, Chosen& chosen) {
   command->add_option("COMMAND", *topic, "A command, or: config");
   command->callback([&root, &chosen, topic] {
     chosen = [&root, topic] {
-      if (topic->empty()) return print(root.help());
+      if (topic->empty()) return print(help_of(root, ""));
       if (*topic == "config") return print(config::config_reference());
       const auto found = root.get_subcommands([&](const CLI::App* one) { return one->get_name() == *topic; });
       if (found.empty()) return fail(refuse("no command \"" + *topic + "\"; gapwatch help lists them"), kUsage);
-      return print(found.front()->help());
+      return print(help_of(*found.front(), root.get_name()));
     };
   });
 }

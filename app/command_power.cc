@@ -325,7 +325,8 @@ void add_power(CLI::App& root, Chosen& chosen) {
   command->add_option("--level", options.alpha, "Level of each test (0.05)");
   command->add_option("--power", options.power, "Wanted power (0.8)");
   command->add_option("--share", given->shares, "Shares of prompts with a specialist, separated by commas (0.3)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--gain", given->gain, "Trials are for a specialist with so much more (0.1)");
   command->add_option("--diffuse", given->diffuse, "Trials for so much noise on the logit too");
   command->add_option("--transfer", given->transfer, "Trials for transfers up to so much too");

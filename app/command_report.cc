@@ -122,6 +122,11 @@ int report(const ReportOptions& options) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return fail(stop("the report could not be written to standard output"));
   }
+  if (built->input.applied == 0) {
+    std::uint64_t rejected = 0;
+    for (const auto& [reason, count] : built->input.rejected) rejected += count;
+    return fail(stop(fmt::format("no event was counted: {} records were rejected, and nothing else was there", rejected)));
+  }
   return kOk;
 }
 
@@ -138,6 +143,7 @@ void add_report(CLI::App& root, Chosen& chosen) {
       ->check(CLI::IsMember({"text", "json", "markdown"}));
   command->add_option("--tau", options->thresholds, "Thresholds, separated by commas")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(number_in(1e-9, 1));
   command->add_option("--replicates", options->replicates, "Null samples")->check(whole_in(20, 1'000'000));
   command->add_option("--seed", options->seed, "Seed of everything random")->check(whole_in(0, UINT64_MAX));

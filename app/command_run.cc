@@ -15,10 +15,11 @@ int run(const std::string& path) {
   auto settings = load_config(path);
   if (!settings) return fail(settings.error(), kUsage);
   block_signals();
+  const auto host = settings->http.listen.substr(0, settings->http.listen.rfind(':'));
   const SystemClock clock;
   auto daemon = Daemon::start(std::move(*settings), clock, [path] { return load_config(path); });
   if (!daemon) return fail(daemon.error());
-  log::info(fmt::format("watching; page and metrics on port {}", (*daemon)->port()));
+  log::info(fmt::format("watching; page and metrics on port {0}: http://{1}:{0}/", (*daemon)->port(), host));
   while ((*daemon)->running()) {
     const auto signal = wait_for_signal(std::chrono::milliseconds(200));
     if (!signal) continue;

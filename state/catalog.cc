@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/log.h"
+
 namespace gapwatch::state {
 namespace {
 
@@ -41,6 +43,21 @@ ChannelId Catalog::channel(std::string_view eval, std::string_view scorer) {
   channels_.push_back(std::move(made));
   add_automatic_monitor(id);
   return id;
+}
+
+void Catalog::say_unwatched(ChannelId id) {
+  constexpr std::uint32_t kMost = 20;
+  Channel& channel = *channels_[id.value];
+  if (settings_.monitors.empty() || channel.said_unwatched || unwatched_ == kMost) return;
+  channel.said_unwatched = true;
+  std::string watched;
+  for (const auto& monitor : monitors_) {
+    const Channel& its = at(monitor->channel);
+    watched += (watched.empty() ? "" : ", ") + monitor->config.name + " (" + its.eval_name + ", " + its.scorer + ")";
+  }
+  log::warn("events of eval \"" + log::printable(channel.eval_name, 64) + "\", scorer \"" +
+            log::printable(channel.scorer, 64) + "\" are counted, but no monitor watches them; there are: " +
+            log::printable(watched, 400) + (++unwatched_ == kMost ? " (more such are not said)" : ""));
 }
 
 // Where no monitor is configured, every channel gets one, up to the cap.

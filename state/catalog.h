@@ -29,6 +29,7 @@ struct Channel {
   std::string eval_name, scorer;
   NameTable policies;       // id: column
   std::vector<MonitorIndex> monitors;
+  bool said_unwatched = false;  // in the log
 };
 
 struct MonitorDef {
@@ -52,6 +53,8 @@ class Catalog {
   const Channel& at(ChannelId id) const { return *channels_[id.value]; }
   // Channels that no automatic monitor was made for, because of the cap; their counts are kept all the same.
   std::uint32_t beyond_monitor_cap() const { return beyond_monitor_cap_; }
+  // Says in the log, once a channel, that its events are counted and nobody looks at them.
+  void say_unwatched(ChannelId id);
   std::uint32_t channel_count() const { return static_cast<std::uint32_t>(channels_.size()); }
 
   enum class Refusal { kNone, kUnknownPolicy, kTooManyPolicies };
@@ -91,6 +94,7 @@ class Catalog {
   NameTable channel_keys_, slices_, routers_, policies_, evals_;
   std::string key_;  // scratch
   std::uint32_t beyond_monitor_cap_ = 0;
+  std::uint32_t unwatched_ = 0;  // channels said to be
 };
 
 }  // namespace gapwatch::state

@@ -95,6 +95,7 @@ Shard::Aim Shard::aim(const Event& event) {
       catalog_.at(channel).eval_name != event.eval) {
     channel = catalog_.channel(event.eval, event.scorer);
     last_channel_ = channel.value;
+    if (catalog_.at(channel).monitors.empty()) catalog_.say_unwatched(channel);
   }
   std::string_view policy = event.policy;
   if (!event.version.empty()) {
