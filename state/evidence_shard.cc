@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/prefetch.h"
 #include "base/random.h"
 #include "state/evidence_track.h"
 
@@ -34,12 +35,6 @@ stats::MarginDesign design_of(config::MarginBets bets) {
     case config::MarginBets::kOff: return stats::MarginDesign::kOff;
   }
   return stats::MarginDesign::kAuto;
-}
-
-void prefetch_bytes(const void* from, std::size_t size) {
-  constexpr std::size_t kLine = 64, kMost = 1'024;
-  const auto* bytes = static_cast<const char*>(from);
-  for (std::size_t at = 0; at < std::min(size, kMost); at += kLine) __builtin_prefetch(bytes + at, 1);
 }
 
 bool in_pool(const MonitorDef& monitor, std::string_view policy) {
@@ -90,14 +85,14 @@ void ShardEvidence::prefetch(const Row& row, bool deeper) const {
     if (row.number >= slots.size()) continue;
     const auto& slot = slots[row.number];
     if (!deeper) {
-      prefetch_bytes(&slot, sizeof slot);
+      gapwatch::prefetch(&slot, sizeof slot);
       continue;
     }
     const auto& evidence = slot.evidence;
-    prefetch_bytes(evidence.waiting.data(), evidence.waiting.capacity() * sizeof(stats::WaitingResponse));
+    gapwatch::prefetch(evidence.waiting.data(), evidence.waiting.capacity() * sizeof(stats::WaitingResponse));
     // The response that fills a batch lets all that was learned be used.
     if (evidence.open + 1 == stats::kBatchSize) {
-      prefetch_bytes(evidence.members.data(), evidence.members.size() * sizeof(stats::MemberEvidence));
+      gapwatch::prefetch(evidence.members.data(), evidence.members.size() * sizeof(stats::MemberEvidence));
     }
   }
 }

@@ -113,7 +113,14 @@ TEST(Evidence, FiftyDeathsOfOnePartitionLeaveWealthAndRestartsToTheBit) {
   const PoolStream stream{.seed = 4, .specialists = true};
   constexpr Offset kEvents = 20'000;
   auto whole = open(settings, nullptr);
-  for (Offset at = 0; at < kEvents; ++at) count(*whole, stream.event(static_cast<std::uint64_t>(at)), at);
+  std::vector<Event> events;
+  for (Offset at = 0; at < kEvents; ++at) {
+    events.push_back(stream.event(static_cast<std::uint64_t>(at)));
+    events.back().arrival = static_cast<std::uint64_t>(at);
+    events.back().time = 1'000 + at;
+  }
+  std::vector<ApplyResult> results(events.size());
+  whole->shard("t", 0)->apply(events, results);
   MemoryStore store;
   auto dying = open(settings, &store);
   std::mt19937_64 random(9);
