@@ -105,8 +105,10 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
   const auto executor = make_thread_executor(options.threads);
   for (state::MonitorIndex index = 0; index < ledger.monitor_count(); ++index) {
     const auto moment = ledger.moment(index);
-    const auto evaluation = evaluate(ledger.snapshot(index, kMaxDrawCells), moment, *executor);
-    report.monitors.push_back(make_report(moment, &evaluation));
+    auto snapshot = ledger.snapshot(index, kMaxDrawCells);
+    const auto evaluation = evaluate(snapshot, moment, *executor);
+    report.monitors.push_back(make_report(moment, &evaluation, std::move(snapshot.attribution)));
+    settle(report.monitors.back(), ledger, index, false, clock.now_ms());
   }
   std::sort(report.monitors.begin(), report.monitors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "app/alarm_news.h"
 #include "app/engine.h"
 #include "app/evaluator.h"
 #include "app/reporting.h"
@@ -27,7 +28,7 @@ constexpr int kStaleIntervals = 5;
 
 class RunningDaemon final : public Daemon, private exporters::Views {
  public:
-  RunningDaemon(const Clock& clock, Reload reload) : clock_(clock), reload_(std::move(reload)) {}
+  RunningDaemon(const Clock& clock, Reload reload) : clock_(clock), reload_(std::move(reload)), news_(clock) {}
   ~RunningDaemon() override { (void)stop(); }
 
   Status open(config::Settings settings);
@@ -46,15 +47,19 @@ class RunningDaemon final : public Daemon, private exporters::Views {
                                                        const exporters::PromptQuery& query) const override;
   Status pause() override { return want_paused(true); }
   Status resume() override { return want_paused(false); }
+  Status acknowledge(const std::string& monitor) override;
   Status want_paused(bool paused);
 
   void count();
   bool count_once();
   void follow_wishes();
+  void acknowledge_what_is_wished();
+  void reload_if_wished();
   void evaluate_what_is_due(const std::vector<state::MonitorMoment>& moments);
   void publish();
   exporters::StreamHealth health() const;
-  std::shared_ptr<const exporters::MonitorReport> monitor_report(const state::MonitorMoment& moment) const;
+  std::shared_ptr<const exporters::MonitorReport> monitor_report(state::MonitorIndex index,
+                                                                  const state::MonitorMoment& moment);
 
   const Clock& clock_;
   const Reload reload_;
@@ -67,6 +72,7 @@ class RunningDaemon final : public Daemon, private exporters::Views {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool reloaded_ = true;
+  std::vector<std::string> to_acknowledge_;  // monitors
   std::shared_ptr<const exporters::Published> published_;
   Status outcome_;
 
@@ -74,6 +80,7 @@ class RunningDaemon final : public Daemon, private exporters::Views {
   steady_clock::time_point next_publish_{};
   std::uint64_t published_records_ = UINT64_MAX, published_evaluations_ = 0, last_records_ = 0;
   bool is_paused_ = false, idle_ = false;
+  AlarmNews news_;
   std::string source_trouble_;
 };
 
@@ -117,6 +124,10 @@ void RunningDaemon::count() {
   while (!stopping_ && !failed_) {
     follow_wishes();
     if (clock_.steady_now() >= next_publish_ || evaluator_->finished() != published_evaluations_) publish();
+    // What publishing found, an alarm say, outlives the process.
+    if (engine_->ledger().unsaved()) {
+      if (auto status = engine_->pipeline().checkpoint(); !status && outcome_.ok()) outcome_ = status;
+    }
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, kPoll, [this] { return stopping_.load(); });
   }
@@ -155,6 +166,33 @@ void RunningDaemon::follow_wishes() {
     }
     log::info(wanted ? "paused" : "resumed");
   }
+  acknowledge_what_is_wished();
+  reload_if_wished();
+}
+
+Status RunningDaemon::acknowledge(const std::string& monitor) {
+  const std::lock_guard lock(mutex_);
+  to_acknowledge_.push_back(monitor);
+  return {};
+}
+
+void RunningDaemon::acknowledge_what_is_wished() {
+  std::vector<std::string> wished;
+  {
+    const std::lock_guard lock(mutex_);
+    wished.swap(to_acknowledge_);
+  }
+  auto& book = engine_->ledger().book();
+  for (const auto& name : wished) {
+    const auto monitor = book.find(name);
+    if (!monitor || !book.acknowledge(*monitor, clock_.now_ms())) continue;
+    // Where there is no room now, the next checkpoint has it.
+    if (auto status = engine_->pipeline().checkpoint(); !status) log::warn(status.error().message);
+    next_publish_ = {};
+  }
+}
+
+void RunningDaemon::reload_if_wished() {
   if (!reload_wanted_.exchange(false)) return;
   auto fresh = reload_();
   auto status = fresh ? engine_->take_monitors(*fresh) : Status(fresh.error());
@@ -182,20 +220,21 @@ void RunningDaemon::evaluate_what_is_due(const std::vector<state::MonitorMoment>
   evaluator_->deliver(moments[*first], std::make_shared<const state::TableSnapshot>(std::move(snapshot)));
 }
 
-std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(
-    const state::MonitorMoment& moment) const {
+std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(state::MonitorIndex index,
+                                                                              const state::MonitorMoment& moment) {
   const auto evaluated = evaluator_->result(moment.config.name);
   // An evaluation of another pool says nothing about this one.
   const bool fits = evaluated && evaluated->snapshot->table.policies == moment.pool;
-  auto report = make_report(moment, fits ? evaluated->evaluation.get() : nullptr);
+  auto report = fits ? make_report(moment, evaluated->evaluation.get(), evaluated->snapshot->attribution)
+                     : make_report(moment, nullptr);
+  bool stale = false;
   if (fits) {
     report.evaluated_at = evaluated->at;
     report.evaluation_seconds = evaluated->seconds;
     const auto age = milliseconds(clock_.now_ms() - evaluated->at);
-    if (report.state == "quiet" && age > kStaleIntervals * moment.config.evaluate_every && evaluator_->due(moment, true)) {
-      report.state = "stale";
-    }
+    stale = age > kStaleIntervals * moment.config.evaluate_every && evaluator_->due(moment, true);
   }
+  settle(report, engine_->ledger(), index, stale, clock_.now_ms());
   return std::make_shared<const exporters::MonitorReport>(std::move(report));
 }
 
@@ -224,8 +263,9 @@ void RunningDaemon::publish() {
   auto fresh = std::make_shared<exporters::Published>();
   for (state::MonitorIndex index = 0; index < ledger.monitor_count(); ++index) {
     moments.push_back(ledger.moment(index));
-    fresh->monitors.push_back(monitor_report(moments.back()));
+    fresh->monitors.push_back(monitor_report(index, moments.back()));
   }
+  news_.follow(ledger, fresh->monitors, [this] { return engine_->pipeline().checkpoint(); });
   std::sort(fresh->monitors.begin(), fresh->monitors.end(),
             [](const auto& a, const auto& b) { return a->name < b->name; });
   evaluate_what_is_due(moments);

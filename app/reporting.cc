@@ -17,11 +17,21 @@ std::string window_text(const config::Window& window) {
   return window.last_draws > 0 ? "last_draws: " + std::to_string(window.last_draws) : "all";
 }
 
-// Without an anytime-valid test nothing is ever called evidence.
-std::string state_of(const stats::PoolSummary& summary) {
-  if (summary.complete == 0) return "collecting";
-  if (summary.complete < kEnoughPrompts || !summary.identifiable) return "insufficient";
-  return "quiet";
+stats::Check routing_check(const state::EvidenceMoment& evidence) {
+  return {"routing_ignores_outcomes", evidence.stay_z, !evidence.looks_at_outcomes(),
+          "Whether the next response on a prompt is of the same policy does not depend on the last one's success "
+          "(standard deviations from that). Where it fails, the traffic looks at outcomes and the evidence is not "
+          "guaranteed, save that against the re-deal null where every response says its propensities."};
+}
+
+std::string family_note(config::FamilyRule rule, std::size_t monitors) {
+  switch (rule) {
+    case config::FamilyRule::kEach: return "";
+    case config::FamilyRule::kBonferroni: return "times the number of monitors, " + std::to_string(monitors);
+    case config::FamilyRule::kAverage: return "after averaging over " + std::to_string(monitors) + " monitors";
+    case config::FamilyRule::kEBh: return "after e-BH over " + std::to_string(monitors) + " monitors";
+  }
+  return "";
 }
 
 constexpr const char* kAppliedNames[] = {"applied", "duplicate", "correction", "retracted", "unmatched", "rejected"};
@@ -41,10 +51,19 @@ stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::Mo
                            Executor& executor) {
   stats::DrawTable draws{snapshot.table.pool_size(), {}};
   for (const auto& set : snapshot.draws) draws.cells.push_back(set.empty() ? nullptr : &set);
-  return stats::evaluate(snapshot.table, draws, stats::evaluation_settings(moment.config), executor);
+  const auto settings = stats::evaluation_settings(moment.config);
+  auto evaluation = stats::evaluate(snapshot.table, draws, settings, executor);
+  stats::PopulationGapOptions options;
+  options.tau = moment.config.alarm_threshold;
+  options.seed = settings.seed;
+  options.margin_alarmed = true;
+  evaluation.population_gap =
+      stats::population_gap(stats::complete_rows(snapshot.table, settings.completeness), options, executor);
+  return evaluation;
 }
 
-MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evaluation* evaluation) {
+MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evaluation* evaluation,
+                          std::vector<state::PolicyEvidenceShare> attribution) {
   MonitorReport report;
   report.name = moment.config.name;
   report.eval = moment.eval;
@@ -62,12 +81,37 @@ MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evalu
   report.prompts_total = moment.sums.prompts;
   report.unscored = static_cast<std::uint64_t>(moment.sums.unscored);
   report.summary = stats::summarize(moment.sums.pool, moment.spec);
-  report.state = state_of(report.summary);
+  report.evidence = moment.evidence;
+  report.attribution = std::move(attribution);
   for (const auto& [router, sums] : moment.sums.routers) {
     report.routers.push_back({router, stats::summarize(sums, moment.spec)});
   }
-  if (evaluation) report.evaluation = *evaluation;
+  if (evaluation == nullptr) return report;
+  report.evaluation = *evaluation;
+  report.population_gap = evaluation->population_gap;
+  if (report.evidence) report.evaluation->checks.push_back(routing_check(*report.evidence));
   return report;
+}
+
+void settle(MonitorReport& report, state::Ledger& ledger, state::MonitorIndex monitor, bool stale, TimeMs now) {
+  auto& book = ledger.book();
+  state::AlarmFacts facts;
+  facts.complete = static_cast<std::uint64_t>(report.summary.complete);
+  facts.enough = report.summary.complete >= kEnoughPrompts && report.summary.identifiable;
+  facts.stale = stale;
+  facts.has_webhook = !ledger.catalog().monitors()[monitor]->config.webhook.empty();
+  facts.now = now;
+  book.settle(monitor, facts);
+  const auto& settled = book.at(monitor);
+  report.state = alarm_state_name(settled.state);
+  report.family_note = family_note(ledger.settings().family, book.sharing());
+  const bool alarmed = settled.state == state::AlarmState::kEvidence || settled.acknowledged;
+  if (report.population_gap && report.population_gap->interval && !alarmed) report.population_gap->interval->low = 0;
+  if (!report.evidence) return;
+  report.evidence->state = settled.state;
+  report.evidence->alarms = settled.alarms;
+  report.evidence->delivery = settled.delivery;
+  report.evidence->changes = settled.changes;
 }
 
 exporters::StreamHealth stream_health(const ingest::StreamCounters& counters) {

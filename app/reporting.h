@@ -26,8 +26,13 @@ inline constexpr std::int64_t kEnoughPrompts = 20;
 stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
                            Executor& executor);
 
-// `evaluation` may be null, or older than the moment.
-exporters::MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evaluation* evaluation);
+// `evaluation` may be null, or older than the moment; `attribution` is of its snapshot.
+exporters::MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evaluation* evaluation,
+                                     std::vector<state::PolicyEvidenceShare> attribution = {});
+
+// Moves the monitor's alarm on with what the report found, and writes where it stands into the report.
+void settle(exporters::MonitorReport& report, state::Ledger& ledger, state::MonitorIndex monitor, bool stale,
+            TimeMs now);
 
 exporters::StreamHealth stream_health(const ingest::StreamCounters& counters);
 exporters::InputReport input_report(const ingest::StreamCounters& counters);

@@ -190,6 +190,16 @@ void add_top(std::vector<Binding<S>>& table) {
       "format", choice<std::string>({{"native", "native"}}), [](auto& s) { return &s.format; },
       "Shape of the events."));
   table.push_back(in_settings(
+      "alarms.family",
+      choice<FamilyRule>({{"each", FamilyRule::kEach},
+                          {"bonferroni", FamilyRule::kBonferroni},
+                          {"average", FamilyRule::kAverage},
+                          {"e-bh", FamilyRule::kEBh}}),
+      [](auto& s) { return &s.family; },
+      "How monitors share `alarm.alpha`. each: every monitor has it to itself. bonferroni: each of K has alpha / K. "
+      "average: closed testing with the mean of the e-values, with the same guarantee and less asked. e-bh: alpha is "
+      "the expected share of false alarms."));
+  table.push_back(in_settings(
       "threads", whole(0, 1'024), [](auto& s) { return &s.threads; },
       "Threads for the null tests; 0 is one for each core. The numbers do not depend on it."));
 }

@@ -70,6 +70,15 @@ struct NullSettings {
   std::uint64_t seed = 1;
 };
 
+enum class MarginBets { kAuto, kBlocks, kPairs, kOff };
+
+// The evidence that survives continuous looking. A change of any of these lets it start anew.
+struct EvidenceSettings {
+  bool enabled = true;
+  MarginBets margin = MarginBets::kAuto;
+  std::uint32_t horizon = 0;  // later responses of a prompt awaited before one is taken in order of draw; 0: as they come
+};
+
 struct Monitor {
   std::string name;
   std::string eval, scorer;
@@ -85,9 +94,14 @@ struct Monitor {
   Window window;
   milliseconds evaluate_every{30'000};
   NullSettings nulls;
+  EvidenceSettings evidence;
   double alpha = 0.01;  // alarm
   double alarm_threshold = 0.1;
+  std::string webhook;  // of the alarm; empty: none
 };
+
+// How monitors share the level of their alarms.
+enum class FamilyRule { kEach, kBonferroni, kAverage, kEBh };
 
 struct Settings {
   Source source;
@@ -96,6 +110,7 @@ struct Settings {
   StateSettings state;
   HttpSettings http;
   Monitor automatic_monitor;           // thresholds, nulls and so on of the monitors nobody configured
+  FamilyRule family = FamilyRule::kEach;
   std::vector<Monitor> monitors;       // empty: one for every (eval, scorer) seen, pool auto
   std::uint32_t threads = 0;           // for evaluations; 0: one per core
   std::uint32_t max_policies = 1'000;  // of one (eval, scorer)

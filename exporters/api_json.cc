@@ -1,5 +1,6 @@
 #include "exporters/api_json.h"
 
+#include "exporters/evidence_json.h"
 #include "exporters/json_parts.h"
 #include "exporters/report_document.h"
 #include "exporters/report_facts.h"
@@ -16,6 +17,7 @@ void write_live_monitor(JsonWriter& json, const MonitorReport& monitor) {
   } else {
     json.null();
   }
+  write_transitions(json, monitor);
   json.key("verdict").begin_array();
   for (const auto& sentence : verdict(monitor)) json.value(sentence);
   json.end_array().end_object();

@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <locale>
+#include <numbers>
 #include <sstream>
 
 #include <prometheus/text_serializer.h>
@@ -104,6 +105,18 @@ void describe_union(Families& out) {
                "e_D at tau: share of disagreement prompts where the router's choice does not cover.");
 }
 
+void describe_evidence(Families& out) {
+  constexpr auto kGauge = MetricType::Gauge;
+  out.describe("evidence_log10", kGauge,
+               "Log10 of the evidence against a null law since the last acknowledged alarm; holds however often anyone "
+               "looks.");
+  out.describe("alarm", kGauge,
+               "margin: 1 while the monitor's alarm stands. redeal: 1 once evidence of any difference has reached its "
+               "level.");
+  out.describe("population_gap_ratio", kGauge,
+               "Oracle gap at the alarm's threshold that endless draws would show; approximate, of the last evaluation.");
+}
+
 void describe_monitor(Families& out) {
   constexpr auto kGauge = MetricType::Gauge;
   out.describe("prompts", kGauge,
@@ -140,6 +153,7 @@ Families described() {
   describe_coverage(out);
   describe_nulls(out);
   describe_union(out);
+  describe_evidence(out);
   describe_monitor(out);
   describe_stream(out);
   return out;
@@ -248,11 +262,25 @@ void add_counts(Families& out, const MonitorReport& monitor, const Labels& base)
   if (responses > 0) out.add("unscored_ratio", base, unscored / responses);
 }
 
+void add_evidence(Families& out, const MonitorReport& monitor, const Labels& base) {
+  if (monitor.population_gap) out.add("population_gap_ratio", base, monitor.population_gap->estimate);
+  if (!monitor.evidence) return;
+  const auto& evidence = *monitor.evidence;
+  const auto add = [&](const char* null, double log_e, bool alarm) {
+    const auto labels = with(base, "null", null);
+    out.add("evidence_log10", labels, log_e / std::numbers::ln10);
+    out.add("alarm", labels, alarm ? 1.0 : 0.0);
+  };
+  add("redeal", evidence.redeal.log_e, evidence.redeal.reached);
+  if (evidence.margin_on) add("margin", evidence.margin.log_e, alarm_stands(monitor));
+}
+
 void add_monitor(Families& out, const MonitorReport& monitor) {
   const Labels base{{"monitor", monitor.name}};
   add_counts(out, monitor, base);
   add_evaluation(out, monitor, base);
   if (!is_measured(monitor)) return;
+  add_evidence(out, monitor, base);
   add_coverage(out, monitor, base);
   add_union(out, monitor, base);
   add_routers(out, monitor, base);

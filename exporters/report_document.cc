@@ -276,6 +276,7 @@ void add_monitor(Document& document, const MonitorReport& monitor) {
   add_split(document, monitor);
   add_coverage(document, monitor);
   add_nulls(document, monitor);
+  add_evidence(document, monitor);
   add_split_half(document, monitor);
   add_routers(document, monitor);
   add_checks(document, monitor);

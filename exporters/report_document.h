@@ -41,6 +41,10 @@ Document report_document(const Report& report);
 // nulls, and how the gap to the union splits, each with what it does not say.
 std::vector<std::string> verdict(const MonitorReport& monitor);
 
+// The evidence that holds however often anyone looks, as a sentence; empty where there is none.
+std::string evidence_sentence(const MonitorReport& monitor);
+void add_evidence(Document& document, const MonitorReport& monitor);
+
 // A name from outside, fit for one line of a document.
 std::string printable_name(std::string_view name);
 

@@ -13,7 +13,9 @@
 
 #include "base/ids.h"
 #include "config/settings.h"
+#include "state/evidence_moment.h"
 #include "stats/evaluation.h"
+#include "stats/population_gap.h"
 #include "stats/running.h"
 
 namespace gapwatch::exporters {
@@ -39,6 +41,10 @@ struct MonitorReport {
   stats::PoolSummary summary;     // of the moment of the snapshot
   std::vector<RouterReport> routers;  // by name
   std::optional<stats::Evaluation> evaluation;  // of `evaluated_at`, perhaps older than the summary
+  std::optional<state::EvidenceMoment> evidence;  // of the moment of the snapshot; none where it is off
+  std::string family_note;                        // how the alarm's level is shared; empty: it is not
+  std::vector<state::PolicyEvidenceShare> attribution;  // of the evaluation's moment
+  std::optional<stats::PopulationGap> population_gap;   // of the evaluation; its lower end 0 until the alarm
   TimeMs evaluated_at = 0;
   double evaluation_seconds = 0;
 };

@@ -99,6 +99,7 @@ std::vector<std::string> verdict(const MonitorReport& monitor) {
                         "pool ({} partly).", monitor.prompts_total, monitor.summary.partial)};
   }
   std::vector<std::string> sentences{gap_sentence(monitor, *coverage), split_sentence(monitor)};
+  if (auto sentence = evidence_sentence(monitor); !sentence.empty()) sentences.push_back(std::move(sentence));
   if (!monitor.summary.identifiable) sentences.emplace_back(kNotIdentifiable);
   return sentences;
 }

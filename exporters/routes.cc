@@ -7,6 +7,7 @@
 #include "exporters/api_json.h"
 #include "exporters/json_writer.h"
 #include "exporters/page_assets.h"
+#include "exporters/report_facts.h"
 
 namespace gapwatch::exporters {
 namespace {
@@ -104,6 +105,21 @@ HttpResponse below_monitors(const Views& views, const RouteSettings& settings, c
   return failure(404, "a monitor has prompts, history and events below it");
 }
 
+// POST .../NAME/acknowledge
+HttpResponse acknowledge(Views& views, const HttpRequest& request) {
+  constexpr std::string_view kSuffix = "/acknowledge";
+  const auto published = views.published();
+  if (!published) return failure(503, "nothing has been published yet");
+  const auto rest = request.path.substr(kMonitors.size() + 1);
+  if (!rest.ends_with(kSuffix)) return failure(404, "a monitor's alarm is acknowledged with POST /api/v1/monitors/NAME/acknowledge");
+  const auto name = rest.substr(0, rest.size() - kSuffix.size());
+  const auto* monitor = find_monitor(*published, name);
+  if (monitor == nullptr) return failure(404, "there is no monitor of that name");
+  if (!alarm_stands(*monitor)) return failure(409, "no alarm of this monitor stands");
+  if (const auto status = views.acknowledge(name); !status) return failure(503, status.error().message);
+  return {202, "application/json", R"({"acknowledge":"asked for"})"};
+}
+
 HttpResponse control(const Status& status, bool paused) {
   if (!status) return failure(503, status.error().message);
   JsonWriter out;
@@ -140,6 +156,8 @@ void register_routes(HttpServer& server, Views& views, RouteSettings settings) {
   server.route("GET", fmt::format("{}/", kMonitors), [&views, settings](const HttpRequest& request) {
     return below_monitors(views, settings, request);
   });
+  server.route("POST", fmt::format("{}/", kMonitors),
+               [&views](const HttpRequest& request) { return acknowledge(views, request); });
   server.route("POST", "/-/pause", [&views](const HttpRequest&) { return control(views.pause(), true); });
   server.route("POST", "/-/resume", [&views](const HttpRequest&) { return control(views.resume(), false); });
 }

@@ -1,5 +1,5 @@
 // The routes of interfaces.md, "HTTP", on a server: the page, /metrics, health, the JSON API, its event
-// streams, and pause and resume.
+// streams, pause and resume, and the acknowledgement of an alarm.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +43,8 @@ class Views {
   virtual Result<std::vector<PromptReport>> prompts(const std::string& monitor, const PromptQuery& query) const = 0;
   virtual Status pause() = 0;
   virtual Status resume() = 0;
+  // Ends the standing alarm of a monitor; done soon, not yet. Errors are shown with status 503.
+  virtual Status acknowledge(const std::string& monitor) = 0;
 };
 
 struct RouteSettings {

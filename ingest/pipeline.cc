@@ -96,6 +96,8 @@ void Pipeline::count_record(Held& held, const Record& record) {
   waiting_for_ = &held;
   for (const auto& event : decoded.events) {
     waiting_.push_back(event);
+    waiting_.back().arrival = static_cast<std::uint64_t>(record.offset);
+    if (!event.time && record.time > 0) waiting_.back().time = record.time;
     waiting_records_.push_back(&record);
   }
   if (waiting_.size() >= kTogether || !decoded.lasting) count_waiting();

@@ -19,6 +19,8 @@
 #include "config/settings.h"
 #include "state/catalog.h"
 #include "state/event.h"
+#include "state/evidence_book.h"
+#include "state/evidence_moment.h"
 #include "state/shard.h"
 #include "state/store.h"
 
@@ -31,6 +33,7 @@ struct MonitorMoment {
   std::vector<std::string> pool;
   stats::SumsSpec spec;
   MonitorSums sums;
+  std::optional<EvidenceMoment> evidence;  // none where it is off
 };
 
 // One monitor's rows at one moment, for everything that needs the table: prompts by name, pool by name.
@@ -39,6 +42,7 @@ struct TableSnapshot {
   std::vector<std::string> slices;          // by prompt
   std::vector<stats::DrawSet> draws;        // prompts x pool, or empty: left out because the table is large
   std::map<std::string, std::vector<std::vector<double>>> routers;  // name -> by prompt: pool weights, or empty
+  std::vector<PolicyEvidenceShare> attribution;  // by policy name
 };
 
 class Ledger {
@@ -79,13 +83,18 @@ class Ledger {
   void replace_monitors();
 
   const Catalog& catalog() const { return catalog_; }
+  EvidenceBook& book() { return book_; }
+  const config::Settings& settings() const { return settings_; }
   std::uint64_t cells() const;
   std::uint64_t prompts() const;
 
  private:
+  void all_saved();
+
   const config::Settings& settings_;
   Store* store_;
   Catalog catalog_;
+  EvidenceBook book_;
   std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
 };
 

@@ -30,12 +30,14 @@ void count(Cell& cell, DrawOutcome outcome, int sign) {
 
 }  // namespace
 
-Shard::Shard(Catalog& catalog, const config::Settings& settings, std::string topic, std::int32_t partition)
+Shard::Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+             std::int32_t partition)
     : catalog_(catalog),
       settings_(settings),
       topic_(std::move(topic)),
       partition_(partition),
-      place_(partition_place(topic_, partition)) {}
+      place_(partition_place(topic_, partition)),
+      evidence_(catalog, book, rows_, place_) {}
 
 Row* Shard::find_row(ChannelId channel, std::string_view prompt) {
   const auto at = row_of_.find({channel.value, prompt});
@@ -118,6 +120,11 @@ void Shard::prefetch(std::span<const Aim> aims, std::span<const Event> events) c
   each_cell([](const Cell& cell, const Event& event) {
     if (event.draw.value_or(0) >= 64) cell.draws.prefetch();
   });
+  for (const bool deeper : {false, true}) {
+    for (const auto& aim : aims) {
+      if (aim.row != nullptr) evidence_.prefetch(*aim.row, deeper);
+    }
+  }
 }
 
 ApplyResult Shard::apply_at(Aim aim, const Event& event) {
@@ -160,6 +167,7 @@ ApplyResult Shard::apply_draw(Row& row, std::uint32_t column, const Event& event
   if (std::max(target.trials, target.unscored) >= kMaxCount) return {Applied::kRejected, "count_overflow"};
   change(row, target, before, now);
   if (event.draw) target.draws.exchange(*event.draw, now);
+  evidence_.changed(row, column, event, before, now);
   return {before == DrawOutcome::kAbsent ? Applied::kApplied : Applied::kCorrection, {}};
 }
 
@@ -181,6 +189,7 @@ ApplyResult Shard::apply_retract(Row& row, std::uint32_t column, const Event& ev
   if (before == DrawOutcome::kAbsent) return {Applied::kUnmatched, {}};
   change(row, target, before, DrawOutcome::kAbsent);
   target.draws.exchange(*event.draw, DrawOutcome::kAbsent);
+  evidence_.changed(row, column, event, before, DrawOutcome::kAbsent);
   return {Applied::kRetracted, {}};
 }
 

@@ -22,6 +22,7 @@
 
 #include "state/catalog.h"
 #include "state/event.h"
+#include "state/evidence_shard.h"
 #include "state/row.h"
 #include "state/store.h"
 #include "state/summed_rows.h"
@@ -60,7 +61,8 @@ struct ApplyResult {
 class Shard {
  public:
   // `topic` and `partition` are the shard's place in the store.
-  Shard(Catalog& catalog, const config::Settings& settings, std::string topic, std::int32_t partition);
+  Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+        std::int32_t partition);
 
   // Reads everything of this partition. Refuses damaged state, naming the key.
   Status load(Store& store);
@@ -89,8 +91,12 @@ class Shard {
   // durable call saved(); if it never becomes so, the next collect() has it again.
   void collect(WriteBatch& batch);
   void saved();
-  bool unsaved() const { return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty(); }
+  bool unsaved() const {
+    return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty() || evidence_.unsaved();
+  }
 
+  const ShardEvidence& evidence() const { return evidence_; }
+  void evidence_monitors_replaced() { evidence_.monitors_replaced(); }
   const std::deque<Row>& rows() const { return rows_; }
   using Routes = std::map<std::pair<std::uint32_t, std::string>, RouteSet, std::less<>>;  // by (eval id, prompt)
   const Routes& routes() const { return routes_; }
@@ -168,6 +174,8 @@ class Shard {
   std::uint32_t last_channel_ = UINT32_MAX;
   std::vector<std::uint32_t> rows_in_channel_;
   std::string version_scratch_;
+
+  ShardEvidence evidence_;
 
   Routes routes_;
   std::vector<std::pair<std::string, std::string>> new_routes_;                    // stored key and value

@@ -43,6 +43,7 @@ void Shard::collect(WriteBatch& batch) {
   }
   for (const auto& [key, value] : new_routes_) batch.put(key, value);
   if (next_offset_) batch.put(offset_key(place_), encode_offset(*next_offset_));
+  evidence_.collect(batch);
   std::stable_sort(batch.entries.begin() + first, batch.entries.end(),
                    [](const auto& a, const auto& b) { return a.key < b.key; });
 }
@@ -51,6 +52,7 @@ void Shard::saved() {
   for (const auto index : unsaved_rows_) rows_[index].unsaved = false;
   unsaved_rows_.clear();
   new_routes_.clear();
+  evidence_.saved();
   stored_names_ = collected_names_;
   saved_offset_ = next_offset_;
 }
@@ -108,7 +110,12 @@ Status Shard::load(Store& store) {
   };
   status = each(KeyKind::kRow, [&](auto key, auto value) { return load_row(key, value, names); });
   if (!status) return status;
-  return each(KeyKind::kRoute, [&](auto key, auto value) { return load_route(key, value); });
+  status = each(KeyKind::kRoute, [&](auto key, auto value) { return load_route(key, value); });
+  if (!status) return status;
+  const auto row_of = [this](ChannelId channel, std::string_view prompt) -> const Row* { return find_row(channel, prompt); };
+  status = each(KeyKind::kPartitionEvidence, [&](auto key, auto value) { return evidence_.load_part(key, value, row_of); });
+  if (!status) return status;
+  return each(KeyKind::kPromptEvidence, [&](auto key, auto value) { return evidence_.load_prompt(key, value, row_of); });
 }
 
 }  // namespace gapwatch::state

@@ -20,6 +20,7 @@
 #include "stats/coverage.h"
 #include "stats/draw_set.h"
 #include "stats/member_spread.h"
+#include "stats/population_gap.h"
 #include "stats/prefix_paths.h"
 #include "stats/rates.h"
 #include "stats/rise.h"
@@ -93,6 +94,7 @@ struct Evaluation {
   std::vector<PoolCut> leave_one_group_out;        // where groups are declared
   std::optional<PoolCut> one_per_group;
   Number conservative_premium_floor;
+  std::optional<PopulationGap> population_gap;     // at the alarm's threshold; as if its evidence had alarmed
   std::optional<CurseBounds> curse_at_half;        // for rates of 1/2 and the median number of trials
 };
 

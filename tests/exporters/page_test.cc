@@ -22,6 +22,7 @@ class NoViews final : public Views {
   }
   Status pause() override { return {}; }
   Status resume() override { return {}; }
+  Status acknowledge(const std::string&) override { return {}; }
 };
 
 std::string file_bytes(const fs::path& path) {

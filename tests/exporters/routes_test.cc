@@ -31,6 +31,7 @@ class FakeViews final : public Views {
   }
   Status pause() override { return control("pause"); }
   Status resume() override { return control("resume"); }
+  Status acknowledge(const std::string& monitor) override { return control(("acknowledge " + monitor).c_str()); }
 
   void show(std::shared_ptr<const Published> published) {
     const std::lock_guard lock(mutex_);

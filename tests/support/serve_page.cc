@@ -23,6 +23,7 @@ class MovingViews final : public Views {
   }
   Status pause() override { return {}; }
   Status resume() override { return {}; }
+  Status acknowledge(const std::string&) override { return {}; }
 
   std::shared_ptr<const Published> frame(int number) {
     auto next = std::make_shared<Published>(fixture::published());
