@@ -78,10 +78,11 @@ struct MappedNames {
 };
 
 struct Mapping {
-  enum class Encoding { kJson, kCsv };
+  enum class Encoding { kJson, kCsv, kAvro };
 
   std::string name;  // the preset's or the file's; "custom" where the config spells it out
   Encoding encoding = Encoding::kJson;
+  std::map<std::uint32_t, std::string> schemas;  // of kAvro: what each id stands for, as the schema's own JSON
   bool coerce = false;                // of every way
   std::optional<MappedLoop> records;  // a document is cut into these; an object is one
   std::vector<std::pair<std::string, std::vector<MappedPath>>> with;  // further names of places

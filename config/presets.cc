@@ -28,7 +28,7 @@ std::optional<Mapping> preset_mapping(std::string_view name) {
 Result<Mapping> parse_mapping(std::string_view text, const std::string& file_name) {
   if (first_bad_byte(text)) return refuse(fmt::format("{} is not UTF-8 text", file_name));
   const Environment none = [](const std::string&) { return std::nullopt; };
-  Reader reader(none, {});
+  Reader reader(none, std::filesystem::path(file_name).parent_path().string());
   try {
     const auto root = YAML::Load(std::string(text));
     auto mapping = read_mapping({root, "", "", &reader}, std::filesystem::path(file_name).stem().string());

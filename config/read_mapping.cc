@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <limits>
 #include <set>
 
 #include "base/log.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostItems = 1'000;
 constexpr std::uint64_t kMostBytes = 4'096;
+constexpr std::size_t kLargestSchema = 1 << 20;
 
 using Entries = std::vector<std::pair<std::string, Value>>;
 using Handler = std::function<bool(const Value&)>;
@@ -202,6 +204,27 @@ bool read_fields(const Value& value, Mapping& mapping) {
   return read_section(value, handlers);
 }
 
+// id: file
+bool read_schemas(const Value& value, Mapping& mapping) {
+  const auto entries = value.entries();
+  if (!entries) return false;
+  bool good = true;
+  for (const auto& [name, entry] : *entries) {
+    const auto id = parse_whole(name);
+    const auto path = entry.text();
+    if (!id || *id > std::numeric_limits<std::uint32_t>::max()) entry.fail("is not under the number of a schema");
+    if (!id || *id > std::numeric_limits<std::uint32_t>::max() || !path) {
+      good = false;
+      continue;
+    }
+    auto text = read_text_file(value.reader->resolved(*path), kLargestSchema);
+    if (!text) entry.fail(fmt::format("cannot read {}: {}", entry.quoted(), text.error().message));
+    good &= text.ok();
+    if (text) mapping.schemas[static_cast<std::uint32_t>(*id)] = std::move(*text);
+  }
+  return good;
+}
+
 bool read_let(const Value& value, Mapping& mapping) {
   const auto entries = value.entries();
   if (!entries) return false;
@@ -310,7 +333,7 @@ bool read_preset(const Value& value, Mapping& mapping) {
 
 std::optional<Mapping> read_mapping(const Value& value, std::string name) {
   auto section = value;
-  section.allowed = "preset, encoding, coerce, records, with, each, let, fields, labels and conditions";
+  section.allowed = "preset, encoding, schemas, coerce, records, with, each, let, fields, labels and conditions";
   Mapping mapping;
   bool good = true;
   // The preset comes first wherever it stands.
@@ -320,7 +343,8 @@ std::optional<Mapping> read_mapping(const Value& value, std::string name) {
     preset.key = section.key.empty() ? "preset" : section.key + ".preset";
     good = read_preset(preset, mapping);
   }
-  const auto encoding = choice<Mapping::Encoding>({{"json", Mapping::Encoding::kJson}, {"csv", Mapping::Encoding::kCsv}});
+  const auto encoding = choice<Mapping::Encoding>(
+      {{"json", Mapping::Encoding::kJson}, {"csv", Mapping::Encoding::kCsv}, {"avro", Mapping::Encoding::kAvro}});
   good &= read_section(
       section,
       {{"preset", [](const Value&) { return true; }},
@@ -329,6 +353,7 @@ std::optional<Mapping> read_mapping(const Value& value, std::string name) {
           if (read) mapping.encoding = *read;
           return read.has_value();
         }},
+       {"schemas", [&](const Value& v) { return read_schemas(v, mapping); }},
        {"coerce", [&](const Value& v) { return read_flag(v, mapping.coerce); }},
        {"records", [&](const Value& v) { return read_loop(v, mapping.records.emplace()); }},
        {"with", [&](const Value& v) { return read_with(v, mapping); }},

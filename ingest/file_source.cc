@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 
@@ -139,7 +140,7 @@ std::string without_packing(std::string name) {
 std::string stem(const std::string& file) {
   if (file == "-") return "stdin";
   auto name = without_packing(file.substr(file.rfind('/') + 1));
-  for (const char* ending : {".jsonl", ".ndjson", ".json", ".csv", ".kcat"}) {
+  for (const char* ending : {".jsonl", ".ndjson", ".json", ".csv", ".hex", ".kcat"}) {
     if (name.size() > std::strlen(ending) && name.ends_with(ending)) name.erase(name.size() - std::strlen(ending));
   }
   return name;
@@ -189,8 +190,10 @@ class FileSource final : public Source {
   Status open_next(SourceHandler& handler) {
     file_.emplace(names_[opened_]);
     if (auto status = file_->open(); !status) return status;
-    enveloped_ = without_packing(names_[opened_]).ends_with(".kcat.jsonl");
-    lines_.emplace(max_line_bytes_, enveloped_ ? FileShape::kLines : shape_);
+    const auto name = without_packing(names_[opened_]);
+    enveloped_ = name.ends_with(".kcat.jsonl");
+    hexadecimal_ = name.ends_with(".hex");
+    lines_.emplace(max_line_bytes_, enveloped_ || hexadecimal_ ? FileShape::kLines : shape_);
     const auto index = static_cast<PartitionIndex>(opened_);
     auto from = handler.on_assigned(index, {names_[opened_], 0});
     if (!from) return from.error();
@@ -213,11 +216,26 @@ class FileSource final : public Source {
   void hand_over(SourceHandler& handler) {
     context_ = {{}, names_[opened_ - 1], lines_->names(), nullptr};
     for (auto& record : records_) record.context = &context_;
-    if (!enveloped_) return handler.on_records(records_);
-    for (auto& record : records_) {  // one by one: what is in an envelope lives until the next is opened
-      envelope_.open(record);
+    if (!enveloped_ && !hexadecimal_) return handler.on_records(records_);
+    for (auto& record : records_) {  // one by one: what was unpacked lives until the next is
+      if (enveloped_) envelope_.open(record);
+      if (hexadecimal_) read_hexadecimal(record);
       handler.on_records({&record, 1});
     }
+  }
+
+  // A line that is not hexadecimal stays as it is.
+  void read_hexadecimal(Record& record) {
+    const auto text = record.value;
+    bytes_.resize(text.size() / 2);
+    for (std::size_t i = 0; i < bytes_.size(); ++i) {
+      const char* const from = text.data() + 2 * i;
+      unsigned byte = 0;
+      const auto [end, code] = std::from_chars(from, from + 2, byte, 16);
+      if (code != std::errc() || end != from + 2) return;
+      bytes_[i] = static_cast<char>(byte);
+    }
+    if (text.size() % 2 == 0) record.value = bytes_;
   }
 
   Result<bool> read(milliseconds wait, SourceHandler& handler) {
@@ -247,7 +265,8 @@ class FileSource final : public Source {
   std::size_t max_line_bytes_;
   FileShape shape_;
   KcatEnvelope envelope_;
-  bool enveloped_ = false;  // the file that is open
+  bool enveloped_ = false, hexadecimal_ = false;  // the file that is open
+  std::string bytes_;                             // of a hexadecimal line
   std::size_t opened_ = 0, finished_ = 0;
   std::optional<InputFile> file_;
   std::optional<LineCutter> lines_;

@@ -20,7 +20,12 @@ Result<std::unique_ptr<Decoder>> make_decoder(const config::Settings& settings) 
 
 FileShape file_shape(const config::Settings& settings) {
   if (!settings.mapping) return FileShape::kLines;
-  return settings.mapping->encoding == config::Mapping::Encoding::kCsv ? FileShape::kCsv : FileShape::kDocuments;
+  switch (settings.mapping->encoding) {
+    case config::Mapping::Encoding::kCsv: return FileShape::kCsv;
+    case config::Mapping::Encoding::kAvro: return FileShape::kLines;
+    case config::Mapping::Encoding::kJson: break;
+  }
+  return FileShape::kDocuments;
 }
 
 }  // namespace gapwatch::ingest

@@ -1,6 +1,7 @@
 // The decoder of a mapping: which parts a record has, and which events a part.
 #include <fmt/format.h>
 
+#include "ingest/avro_tree.h"
 #include "ingest/csv_tree.h"
 #include "ingest/decoder.h"
 #include "ingest/mapped_event.h"
@@ -14,7 +15,7 @@ using Id = JsonTree::Id;
 class MappedDecoder final : public Decoder {
  public:
   MappedDecoder(const Mapping& mapping, const config::EventDefaults& defaults)
-      : mapping_(mapping), defaults_(defaults), source_(mapping_), reader_(mapping_, defaults_, source_) {}
+      : mapping_(mapping), defaults_(defaults), source_(mapping_), reader_(mapping_, defaults_, source_), avro_(mapping_.schemas) {}
 
   const Decoded& decode(const Record& record, std::string_view eval) override {
     record_ = &record;
@@ -63,8 +64,12 @@ class MappedDecoder final : public Decoder {
 
   std::optional<Fault> parse() {
     if (mapping_.encoding == Mapping::Encoding::kCsv) {
-      csv_texts_.clear();
-      return parse_csv(record_->names(), record_->value, source_.tree(), csv_texts_);
+      own_texts_.clear();
+      return parse_csv(record_->names(), record_->value, source_.tree(), own_texts_);
+    }
+    if (mapping_.encoding == Mapping::Encoding::kAvro) {
+      own_texts_.clear();
+      return avro_.read(record_->value, source_.tree(), own_texts_);
     }
     return source_.tree().parse(record_->value);
   }
@@ -188,7 +193,8 @@ class MappedDecoder final : public Decoder {
   const config::EventDefaults defaults_;
   MappedSource source_;
   MappedEventReader reader_;
-  std::deque<std::string> csv_texts_;
+  AvroReader avro_;
+  std::deque<std::string> own_texts_;  // of the encoding, beside the record's
   const Record* record_ = nullptr;
   std::string_view default_eval_, left_out_;
   std::vector<Unit> units_;

@@ -145,7 +145,8 @@ enum class FileShape {
 // until close(). A record is a line without its line end; empty lines are passed over but counted
 // in the offset, the last line needs no line end, and of a line longer than `max_line_bytes` (a
 // document: 256 MiB) the beginning is handed over as `truncated`. A file named *.kcat.jsonl (before
-// .gz or .zst) holds records as `kcat -J` prints them: each is handed over as it was on its topic.
+// .gz or .zst) holds records as `kcat -J` prints them: each is handed over as it was on its topic. In one
+// named *.hex each line is a record's bytes in hexadecimal.
 // A file that cannot be read or unpacked is an error (kRefuse) that names the file, the line and the
 // byte; the lines before it have been handed over.
 // Memory: the longest line (or document) and a few hundred kilobytes.

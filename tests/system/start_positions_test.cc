@@ -23,7 +23,7 @@ constexpr TimeMs kStart = 1'790'000'000'000;
 
 class StartingHandler final : public testing::RecordingHandler {
  public:
-  void on_started(ingest::PartitionIndex index, Offset start) override { started[held.at(index)] = start; }
+  void on_started(ingest::PartitionIndex index, Offset from) override { started[held.at(index)] = from; }
   void on_records(std::span<const ingest::Record> records) override {
     RecordingHandler::on_records(records);
     for (const auto& record : records) {
