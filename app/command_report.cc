@@ -47,7 +47,8 @@ Result<config::Settings> settings_of(const ReportOptions& options) {
   settings.source = {};
   settings.source.files = options.inputs;
   settings.state.path.clear();  // a report is of its input and nothing else
-  if (!options.input_format.empty()) settings.format = options.input_format;
+  settings.dead_letters = {};
+  if (auto status = use_format(settings, options.input_format); !status) return status.error();
   override_monitor(settings.automatic_monitor, options);
   for (auto& monitor : settings.monitors) override_monitor(monitor, options);
   return settings;
@@ -140,7 +141,7 @@ void add_report(CLI::App& root, Chosen& chosen) {
   command->add_option("INPUT", options->inputs, "Files of events (plain, .gz, .zst), or - for standard input")
       ->required();
   command->add_option("--config", options->config, "Take monitors and defaults from this config");
-  command->add_option("--input-format", options->input_format, "How records are read (native)");
+  command->add_option("--input-format", options->input_format, kFormatHelp);
   command->add_option("--format", options->format, "text, json or markdown")
       ->check(CLI::IsMember({"text", "json", "markdown"}));
   command->add_option("--tau", options->thresholds, "Thresholds, separated by commas")

@@ -79,7 +79,7 @@ class RunningDaemon final : public Daemon, private exporters::Views {
   // Of the counting thread.
   steady_clock::time_point next_publish_{};
   std::uint64_t published_records_ = UINT64_MAX, published_evaluations_ = 0, last_records_ = 0;
-  bool is_paused_ = false, idle_ = false;
+  bool is_paused_ = false, idle_ = false, said_split_ = false;
   AlarmNews news_;
   std::string source_trouble_;
 };
@@ -241,8 +241,11 @@ std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(st
 exporters::StreamHealth RunningDaemon::health() const {
   auto& pipeline = engine_->pipeline();
   auto health = stream_health(pipeline.counters());
+  const auto watermarks = pipeline.watermarks();
   for (const auto& progress : engine_->source().progress()) {
-    health.partitions.push_back({progress.name.topic, progress.name.partition, progress.next, {}});
+    const auto watermark = watermarks.find(progress.name);
+    health.partitions.push_back({progress.name.topic, progress.name.partition, progress.next, {},
+                                 watermark == watermarks.end() ? 0 : watermark->second});
     if (progress.end) health.partitions.back().lag = std::max<Offset>(0, *progress.end - progress.next);
   }
   health.cells = engine_->ledger().cells();
@@ -251,6 +254,8 @@ exporters::StreamHealth RunningDaemon::health() const {
   health.overflow["monitor"] = engine_->ledger().catalog().beyond_monitor_cap();
   health.paused = is_paused_;
   health.ready = pipeline.assigned();
+  const auto& split = engine_->ledger().split_prompts();
+  health.split_prompts = split.count;
   health.trouble = !pipeline.trouble().empty() ? pipeline.trouble() : source_trouble_;
   return health;
 }
@@ -270,6 +275,10 @@ void RunningDaemon::publish() {
             [](const auto& a, const auto& b) { return a->name < b->name; });
   evaluate_what_is_due(moments);
   fresh->stream = health();
+  if (fresh->stream.split_prompts > 0 && !std::exchange(said_split_, true)) {
+    log::warn("a prompt is on two partitions, so its statistics are wrong; key the topic by prompt: " +
+              log::printable(ledger.split_prompts().example, 300));
+  }
   fresh->at = clock_.now_ms();
   published_records_ = engine_->pipeline().counters().records;
   next_publish_ = clock_.steady_now() + kPublishEvery;

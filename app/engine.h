@@ -34,6 +34,7 @@ class Engine {
   std::unique_ptr<state::Ledger> ledger_;
   std::unique_ptr<ingest::Decoder> decoder_;
   std::unique_ptr<ingest::Source> source_;
+  std::unique_ptr<ingest::DeadLetters> letters_;
   std::unique_ptr<ingest::Pipeline> pipeline_;
 };
 

@@ -120,6 +120,8 @@ exporters::StreamHealth stream_health(const ingest::StreamCounters& counters) {
   health.events["rejected"] = total(counters.rejected);
   health.events["skipped"] = total(counters.skipped);
   health.rejected = plain(counters.rejected);
+  health.skipped = plain(counters.skipped);
+  health.dead_letters = counters.dead_letters;
   health.watermark = counters.watermark;
   health.rebalances = counters.rebalances;
   for (const auto& [kind, reason] : {std::pair{"policy", "too_many_policies"}, std::pair{"prompt", "too_many_prompts"}}) {

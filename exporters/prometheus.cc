@@ -141,6 +141,10 @@ void describe_stream(Families& out) {
   out.describe("apply_seconds", MetricType::Histogram, "Time to decode and apply one batch of records.");
   out.describe("rebalances_total", kCounter, "Times the assignment of partitions changed.");
   out.describe("overflow_total", kCounter, "Events refused because a limit on distinct names was reached, by kind.");
+  out.describe("skipped_total", kCounter, "Records that are well formed and carry no draw, by reason.");
+  out.describe("dead_letters_total", kCounter, "Rejected records written to the dead letters' topic or file.");
+  out.describe("partition_watermark_timestamp_seconds", kGauge, "Largest event time applied, of each partition held, Unix time.");
+  out.describe("split_prompts", kGauge, "Prompts seen on a second partition: their statistics are wrong. Key the topic by prompt.");
   out.describe("state_bytes", kGauge, "Bytes of the state on disk.");
   out.describe("cells", kGauge, "Cells (prompt and policy) with a response.");
   out.describe("config_reload_success", kGauge,
@@ -305,6 +309,10 @@ void add_stream(Families& out, const StreamHealth& stream) {
   for (const auto& [reason, count] : stream.rejected) {
     out.add("rejected_total", {{"reason", reason}}, static_cast<double>(count));
   }
+  for (const auto& [reason, count] : stream.skipped) {
+    out.add("skipped_total", {{"reason", reason}}, static_cast<double>(count));
+  }
+  out.add("dead_letters_total", {}, static_cast<double>(stream.dead_letters));
   for (const auto& partition : stream.partitions) {
     if (!partition.lag) continue;
     out.add("consumer_lag", {{"topic", partition.topic}, {"partition", std::to_string(partition.partition)}},
@@ -316,6 +324,13 @@ void add_stream(Families& out, const StreamHealth& stream) {
   for (const auto& [kind, count] : stream.overflow) {
     out.add("overflow_total", {{"kind", kind}}, static_cast<double>(count));
   }
+  for (const auto& partition : stream.partitions) {
+    if (partition.watermark == 0) continue;
+    out.add("partition_watermark_timestamp_seconds",
+            {{"topic", partition.topic}, {"partition", std::to_string(partition.partition)}},
+            static_cast<double>(partition.watermark) / 1000.0);
+  }
+  out.add("split_prompts", {}, static_cast<double>(stream.split_prompts));
   out.add("state_bytes", {}, static_cast<double>(stream.state_bytes));
   out.add("cells", {}, static_cast<double>(stream.cells));
   out.add("config_reload_success", {}, stream.config_reload_success ? 1.0 : 0.0);

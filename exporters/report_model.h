@@ -68,17 +68,20 @@ struct PartitionHealth {
   std::int32_t partition = 0;
   Offset next = 0;
   std::optional<std::int64_t> lag;
+  TimeMs watermark = 0;  // largest event time applied; 0: none
 };
 
 struct StreamHealth {
   std::map<std::string, std::uint64_t> events;    // by result: applied, duplicate, correction, ...
-  std::map<std::string, std::uint64_t> rejected;  // by reason
+  std::map<std::string, std::uint64_t> rejected, skipped;  // by reason
+  std::uint64_t dead_letters = 0;  // written
   std::vector<PartitionHealth> partitions;
   TimeMs watermark = 0;          // largest event time applied; 0: none
   std::uint64_t rebalances = 0, cells = 0, prompts = 0, state_bytes = 0;
   std::map<std::string, std::uint64_t> overflow;  // by kind: policy, prompt
   std::vector<std::uint64_t> apply_seconds_buckets;  // counts per bound of kApplyBounds, last is +Inf
   double apply_seconds_sum = 0;
+  std::uint64_t split_prompts = 0;  // seen on a second partition
   bool paused = false, ready = false;
   bool config_reload_success = true;  // of the last reload; true before the first
   std::string trouble;           // one line while something is wrong (disk full, broker away); empty when well

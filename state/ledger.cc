@@ -64,6 +64,8 @@ void Ledger::drop_partition(const std::string& topic, std::int32_t partition) {
   if (at == shards_.end()) return;
   if (at->second->unsaved()) book_.roll_back();
   shards_.erase(at);
+  looked_at_.clear();
+  split_ = {};
 }
 
 Shard* Ledger::shard(const std::string& topic, std::int32_t partition) {
@@ -119,6 +121,31 @@ std::size_t Ledger::dirty_rows() const {
 
 void Ledger::refresh() {
   for (auto& [place, shard] : shards_) shard->refresh();
+  look_for_split_prompts();
+}
+
+void Ledger::look_for_split_prompts() {
+  constexpr std::uint32_t kRowsAtATime = 50'000;
+  if (shards_.size() < 2) return;
+  std::uint32_t left = kRowsAtATime;
+  for (const auto& [place, shard] : shards_) {
+    auto& next = looked_at_[shard.get()];
+    for (; next < shard->rows().size() && left > 0; ++next, --left) look_for_split_prompt(*shard, shard->rows()[next]);
+  }
+}
+
+// A row counts where one that was looked at before has its prompt, so each pair once.
+void Ledger::look_for_split_prompt(const Shard& shard, const Row& row) {
+  for (const auto& [place, other] : shards_) {
+    if (other.get() == &shard) continue;
+    const auto index = other->find(row.channel, row.prompt);
+    if (!index || *index >= looked_at_[other.get()]) continue;
+    ++split_.count;
+    if (!split_.example.empty()) return;
+    split_.example = std::string(row.prompt) + " of " + catalog_.at(row.channel).eval_name + " on " + shard.topic() + "/" +
+                     std::to_string(shard.partition()) + " and " + place.first + "/" + std::to_string(place.second);
+    return;
+  }
 }
 
 namespace {

@@ -82,6 +82,14 @@ class Ledger {
   // The settings' monitors changed: from the next refresh() on, those are looked at.
   void replace_monitors();
 
+  // Prompts seen on a second partition, of those held here: their cells are in two rows, and no statistic of a
+  // prompt is right. Of a large state that was just read, rows are looked at bit by bit, with each refresh().
+  struct SplitPrompts {
+    std::uint64_t count = 0;
+    std::string example;  // "prompt of eval on topic/0 and topic/1"
+  };
+  const SplitPrompts& split_prompts() const { return split_; }
+
   const Catalog& catalog() const { return catalog_; }
   EvidenceBook& book() { return book_; }
   const config::Settings& settings() const { return settings_; }
@@ -96,6 +104,11 @@ class Ledger {
   Catalog catalog_;
   EvidenceBook book_;
   std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
+
+  void look_for_split_prompts();
+  void look_for_split_prompt(const Shard& shard, const Row& row);
+  SplitPrompts split_;
+  std::map<const Shard*, std::uint32_t> looked_at_;  // rows of each shard
 };
 
 }  // namespace gapwatch::state

@@ -133,7 +133,8 @@ ApplyResult Shard::apply_at(Aim aim, const Event& event) {
 
   Row* row = aim.row != nullptr ? aim.row : find_row(aim.channel, event.prompt);
   if (row == nullptr) {
-    if (event.kind == EventKind::kRetract) return {Applied::kUnmatched, {}};
+    const bool remembered = event.time && event.draw && settings_.events.later_wins;
+    if (event.kind == EventKind::kRetract && !remembered) return {Applied::kUnmatched, {}};
     if (rows_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
     row = &add_row(aim.channel, event.prompt);
   }
@@ -159,11 +160,29 @@ void Shard::change(Row& row, Cell& target, DrawOutcome before, DrawOutcome now) 
   cells_ += !target.empty();
 }
 
+// Equal times leave it to the order of the stream. An event without a time changes none.
+bool Shard::superseded(Row& row, Cell& target, const Event& event) {
+  if (!event.time || !event.draw || !settings_.events.later_wins) return false;
+  if (target.times == kNoTimes) {
+    target.times = static_cast<std::uint32_t>(times_.size());
+    times_.emplace_back();
+  }
+  auto& times = times_[target.times];
+  const auto known = times.get(*event.draw);
+  if (known && *event.time < *known) return true;
+  if (known && *event.time == *known) return false;
+  times.set(*event.draw, *event.time);
+  mark_unsaved(row);
+  return false;
+}
+
 ApplyResult Shard::apply_draw(Row& row, std::uint32_t column, const Event& event) {
   const auto now = code(event.outcome);
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
+  const bool late = superseded(row, target, event);
   if (before == now) return {Applied::kDuplicate, {}};
+  if (late) return {Applied::kCorrection, kSuperseded};
   if (std::max(target.trials, target.unscored) >= kMaxCount) return {Applied::kRejected, "count_overflow"};
   change(row, target, before, now);
   if (event.draw) target.draws.exchange(*event.draw, now);
@@ -186,6 +205,7 @@ ApplyResult Shard::apply_counts(Row& row, std::uint32_t column, const Event& eve
 ApplyResult Shard::apply_retract(Row& row, std::uint32_t column, const Event& event) {
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
+  if (superseded(row, target, event)) return {Applied::kUnmatched, kSuperseded};
   if (before == DrawOutcome::kAbsent) return {Applied::kUnmatched, {}};
   change(row, target, before, DrawOutcome::kAbsent);
   target.draws.exchange(*event.draw, DrawOutcome::kAbsent);

@@ -55,8 +55,10 @@ struct RowView {
 
 struct ApplyResult {
   Applied applied = Applied::kApplied;
-  std::string_view reason;  // of kRejected: a fixed word
+  std::string_view reason;  // of kRejected: a fixed word; kSuperseded where a later event came first
 };
+
+inline constexpr std::string_view kSuperseded = "superseded";
 
 class Shard {
  public:
@@ -98,6 +100,11 @@ class Shard {
   const ShardEvidence& evidence() const { return evidence_; }
   void evidence_monitors_replaced() { evidence_.monitors_replaced(); }
   const std::deque<Row>& rows() const { return rows_; }
+  // The index of a prompt's row, if there is one.
+  std::optional<std::uint32_t> find(ChannelId channel, std::string_view prompt) const {
+    const auto at = row_of_.find({channel.value, prompt});
+    return at == row_of_.end() ? std::nullopt : std::optional(at->second);
+  }
   using Routes = std::map<std::pair<std::uint32_t, std::string>, RouteSet, std::less<>>;  // by (eval id, prompt)
   const Routes& routes() const { return routes_; }
   std::uint64_t cells() const { return cells_; }  // with anything in them
@@ -150,6 +157,8 @@ class Shard {
   void prefetch(std::size_t touched) const;
 
   ApplyResult apply_draw(Row& row, std::uint32_t column, const Event& event);
+  // Whether an event on this draw with a later time was applied before; else its time is the latest now.
+  bool superseded(Row& row, Cell& cell, const Event& event);
   ApplyResult apply_counts(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_retract(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_route(const Event& event);
@@ -169,6 +178,7 @@ class Shard {
   std::deque<Row> rows_;
   std::deque<std::string> prompt_names_;
   boost::unordered_flat_map<RowKey, std::uint32_t, RowKeyHash> row_of_;
+  std::deque<DrawTimes> times_;  // of the cells that have any
   std::vector<std::uint32_t> touched_rows_, unsaved_rows_;
   std::uint64_t cells_ = 0;
   std::uint32_t last_channel_ = UINT32_MAX;

@@ -39,7 +39,7 @@ void Shard::collect(WriteBatch& batch) {
   const auto first = static_cast<std::ptrdiff_t>(batch.entries.size());
   for (const auto index : unsaved_rows_) {
     const Row& row = rows_[index];
-    batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch)));
+    batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch), times_));
   }
   for (const auto& [key, value] : new_routes_) batch.put(key, value);
   if (next_offset_) batch.put(offset_key(place_), encode_offset(*next_offset_));
@@ -65,9 +65,13 @@ Status Shard::load_row(std::string_view key, std::string_view value, const std::
   const auto channel = catalog_.channel(name->eval, name->scorer);
   Row& row = add_row(channel, name->prompt);
   row.slice = catalog_.slice(decoded->slice);
-  for (auto& [policy, stored] : decoded->cells) {
+  for (auto& [policy, stored, times] : decoded->cells) {
     if (policy >= names.size()) return refuse("a cell names a policy that the dictionary lacks");
     cells_ += !stored.empty();
+    if (!times.empty()) {
+      stored.times = static_cast<std::uint32_t>(times_.size());
+      times_.push_back(std::move(times));
+    }
     cell(row, catalog_.stored_column(channel, names[policy])) = std::move(stored);
   }
   return {};

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/ids.h"
 
-namespace gapwatch::ingest {
+namespace gapwatch {
 
 // The last millisecond of the year 9999, the last that RFC 3339 can write.
 inline constexpr TimeMs kLastTime = 253'402'300'799'999;
@@ -19,4 +20,7 @@ inline constexpr TimeMs kLastTime = 253'402'300'799'999;
 // December) counts as the second after it, as in Unix time.
 std::optional<TimeMs> parse_rfc3339(std::string_view text);
 
-}  // namespace gapwatch::ingest
+// "2026-11-29T23:53:13.250Z"; the milliseconds are left out where they are 0. From 1970 to 9999.
+std::string format_rfc3339(TimeMs time);
+
+}  // namespace gapwatch

@@ -1,11 +1,18 @@
-#include "ingest/time_text.h"
+#include "base/time_text.h"
 
 #include <gtest/gtest.h>
 
-namespace gapwatch::ingest {
+namespace gapwatch {
 namespace {
 
 using Case = std::pair<const char*, TimeMs>;
+
+TEST(TimeText, WritesWhatItReads) {
+  EXPECT_EQ(format_rfc3339(0), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(format_rfc3339(1795996393250), "2026-11-29T23:53:13.250Z");
+  EXPECT_EQ(format_rfc3339(kLastTime), "9999-12-31T23:59:59.999Z");
+  for (TimeMs time = 1; time < kLastTime; time = time * 3 + 1) EXPECT_EQ(parse_rfc3339(format_rfc3339(time)), time);
+}
 
 // Expected values from GNU date: date -u -d TEXT +%s%3N.
 TEST(TimeText, ReadsTimesThatExist) {
@@ -90,4 +97,4 @@ TEST(TimeText, EveryDayOfFourCenturiesIsTheNextNumber) {
 }
 
 }  // namespace
-}  // namespace gapwatch::ingest
+}  // namespace gapwatch

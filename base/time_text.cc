@@ -1,9 +1,11 @@
-#include "ingest/time_text.h"
+#include "base/time_text.h"
+
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cstdint>
 
-namespace gapwatch::ingest {
+namespace gapwatch {
 namespace {
 
 // Walks over a text; a step that does not fit makes the whole walk bad.
@@ -103,4 +105,17 @@ std::optional<TimeMs> parse_rfc3339(std::string_view text) {
   return time;
 }
 
-}  // namespace gapwatch::ingest
+std::string format_rfc3339(TimeMs time) {
+  using namespace std::chrono;
+  const sys_time<milliseconds> at{milliseconds(time)};
+  const auto midnight = floor<days>(at);
+  const year_month_day date(midnight);
+  const hh_mm_ss clock(at - midnight);
+  auto text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                          static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                          clock.minutes().count(), clock.seconds().count());
+  if (clock.subseconds().count() > 0) text += fmt::format(".{:03}", clock.subseconds().count());
+  return text + "Z";
+}
+
+}  // namespace gapwatch
