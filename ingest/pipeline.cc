@@ -117,6 +117,7 @@ void Pipeline::count_result(const Held& held, const Record& record, const state:
                             state::ApplyResult result) {
   ++counters_.events;
   ++counters_.applied[static_cast<std::size_t>(result.applied)];
+  if (observer_) observer_(event, result.applied);
   if (result.applied == state::Applied::kRejected) {
     fate_.reject(counters_.rejected, held.name, record, result.reason, refusal_text(result.reason));
     return;
