@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <set>
 
+#include "app/answers.h"
 #include "app/cli.h"
 #include "app/engine.h"
 #include "app/load_config.h"
@@ -11,6 +12,7 @@
 #include "app/version.h"
 #include "base/executor.h"
 #include "base/log.h"
+#include "exporters/comparators.h"
 #include "exporters/report_json.h"
 #include "exporters/report_markdown.h"
 #include "exporters/report_text.h"
@@ -25,7 +27,10 @@ struct ReportOptions {
   std::optional<std::uint32_t> replicates;
   std::optional<std::uint64_t> seed;
   std::uint32_t threads = 0;
+  bool detail = false;
 };
+
+constexpr std::size_t kDrivers = 10;  // prompts whose cells a report lists
 
 void override_monitor(config::Monitor& monitor, const ReportOptions& options) {
   if (!options.thresholds.empty()) {
@@ -85,6 +90,8 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
   auto engine = Engine::make(std::move(*settings), clock);
   if (!engine) return engine.error();
   auto& pipeline = (*engine)->pipeline();
+  AnswerBook answers;
+  pipeline.set_observer([&](const state::Event& event, state::Applied applied) { answers.note(event, applied); });
   for (;;) {
     const auto more = pipeline.step(std::chrono::milliseconds(100));
     if (!more) return stop(more.error().message);
@@ -108,20 +115,28 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
     const auto moment = ledger.moment(index);
     auto snapshot = ledger.snapshot(index, kMaxDrawCells);
     const auto evaluation = evaluate(snapshot, moment, *executor);
-    report.monitors.push_back(make_report(moment, &evaluation, std::move(snapshot.attribution)));
-    settle(report.monitors.back(), ledger, index, false, clock.now_ms());
+    auto attribution = std::move(snapshot.attribution);
+    report.monitors.push_back(make_report(moment, &evaluation, std::move(attribution)));
+    auto& monitor = report.monitors.back();
+    settle(monitor, ledger, index, false, clock.now_ms());
+    monitor.drivers = driving_prompts(snapshot, moment.config.alarm_threshold,
+                                      {evaluation.prior.alpha, evaluation.prior.beta},
+                                      {exporters::PromptSort::kPremium, kDrivers});
+    monitor.voting = answers.vote(moment, snapshot);
   }
   std::sort(report.monitors.begin(), report.monitors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
+  exporters::cross_comparators(report.monitors);
   return report;
 }
 
 int report(const ReportOptions& options) {
   auto built = build_report(options);
   if (!built) return fail(built.error(), built.error().action == Action::kRefuse ? kUsage : kFailed);
+  const auto extent = options.detail ? exporters::Extent::kFull : exporters::Extent::kShort;
   const auto text = options.format == "json"       ? exporters::report_json(*built)
-                    : options.format == "markdown" ? exporters::report_markdown(*built)
-                                                   : exporters::report_text(*built);
+                    : options.format == "markdown" ? exporters::report_markdown(*built, extent)
+                                                   : exporters::report_text(*built, extent);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return fail(stop("the report could not be written to standard output"));
   }
@@ -150,6 +165,7 @@ void add_report(CLI::App& root, Chosen& chosen) {
       ->check(number_in(1e-9, 1));
   command->add_option("--replicates", options->replicates, "Null samples")->check(whole_in(20, 1'000'000));
   command->add_option("--seed", options->seed, "Seed of everything random")->check(whole_in(0, UINT64_MAX));
+  command->add_flag("--detail", options->detail, "Every statistic in text and markdown (JSON always has them)");
   command->add_option("--by", options->by, "slice: a monitor for each slice too")->check(CLI::IsMember({"slice"}));
   command->add_option("--threads", options->threads, "Threads; the result does not depend on them (0: one per core)")
       ->check(whole_in(0, 1'024));

@@ -180,7 +180,8 @@ PromptReport prompt_report(const state::TableSnapshot& snapshot, const Driver& d
     some |= covered;
     all &= covered;
     report.cells.push_back({snapshot.table.policies[m], row[m].trials, row[m].successes,
-                            stats::posterior_mean(row[m], prior), stats::posterior_interval(row[m], prior)});
+                            stats::posterior_mean(row[m], prior), stats::posterior_interval(row[m], prior),
+                            stats::clopper_pearson(row[m]), stats::clopper_pearson_upper(row[m])});
   }
   report.disagrees = some && !all;
   return report;

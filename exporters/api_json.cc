@@ -1,6 +1,7 @@
 #include "exporters/api_json.h"
 
 #include "exporters/evidence_json.h"
+#include "exporters/json_detail.h"
 #include "exporters/json_parts.h"
 #include "exporters/report_document.h"
 #include "exporters/report_facts.h"
@@ -8,8 +9,12 @@
 namespace gapwatch::exporters {
 namespace {
 
-void write_live_monitor(JsonWriter& json, const MonitorReport& monitor) {
+// Whole, or without the detail that nobody needs every second.
+enum class Part { kWhole, kCore };
+
+void write_live_monitor(JsonWriter& json, const MonitorReport& monitor, Part part) {
   write_monitor_open(json, monitor);
+  if (part == Part::kWhole) write_detail(json, monitor);
   json.key("evaluation");
   if (monitor.evaluation) {
     json.begin_object().member("at", monitor.evaluated_at).member("seconds", monitor.evaluation_seconds);
@@ -79,29 +84,11 @@ void write_list_entry(JsonWriter& json, const MonitorReport& monitor) {
   json.end_object();
 }
 
-void write_prompt(JsonWriter& json, const PromptReport& prompt) {
-  json.begin_object().member("prompt", prompt.prompt).key("slice");
-  if (prompt.slice.empty()) {
-    json.null();
-  } else {
-    json.value(prompt.slice);
-  }
-  json.member("premium", prompt.premium).member("ceiling", prompt.ceiling).member("disagrees", prompt.disagrees);
-  json.key("cells").begin_array();
-  for (const auto& cell : prompt.cells) {
-    json.begin_object().member("policy", cell.policy).member("trials", cell.trials);
-    json.member("successes", cell.successes).member("posterior_mean", cell.posterior_mean);
-    write_interval(json, "interval", cell.interval);
-    json.end_object();
-  }
-  json.end_array().end_object();
-}
-
 }  // namespace
 
 std::string monitor_json(const MonitorReport& monitor) {
   JsonWriter json;
-  write_live_monitor(json, monitor);
+  write_live_monitor(json, monitor, Part::kWhole);
   return json.take();
 }
 
@@ -120,7 +107,7 @@ std::string event_json(const Published& published, const MonitorReport& monitor)
   json.begin_object().member("at", published.at);
   write_stream(json, published.stream);
   json.key("monitor");
-  write_live_monitor(json, monitor);
+  write_live_monitor(json, monitor, Part::kCore);
   json.end_object();
   return json.take();
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "exporters/json_writer.h"
+#include "exporters/report_detail.h"
 #include "exporters/report_facts.h"
 #include "exporters/report_numbers.h"
 
@@ -284,11 +285,15 @@ void add_monitor(Document& document, const MonitorReport& monitor) {
 
 }  // namespace
 
-Document report_document(const Report& report) {
+Document report_document(const Report& report, Extent extent) {
   Document document;
   add_input(document, report);
   if (report.monitors.empty()) document.push_back(Paragraph{"No monitor: no event was counted."});
-  for (const auto& monitor : report.monitors) add_monitor(document, monitor);
+  for (const auto& monitor : report.monitors) {
+    add_monitor(document, monitor);
+    if (extent == Extent::kFull) add_detail(document, monitor);
+  }
+  add_scorers(document, report);
   return document;
 }
 

@@ -53,9 +53,9 @@ void render(std::string& out, const Table& table) {
 
 }  // namespace
 
-std::string report_markdown(const Report& report) {
+std::string report_markdown(const Report& report, Extent extent) {
   std::string out;
-  for (const auto& block : report_document(report)) {
+  for (const auto& block : report_document(report, extent)) {
     std::visit([&](const auto& part) { render(out, part); }, block);
   }
   out.pop_back();

@@ -17,12 +17,37 @@
 #include "stats/evaluation.h"
 #include "stats/population_gap.h"
 #include "stats/running.h"
+#include "stats/voting.h"
 
 namespace gapwatch::exporters {
 
 struct RouterReport {
   std::string router;
   stats::RouterSummary summary;
+};
+
+// One prompt that drives the gap, for /prompts and the report.
+struct PromptReport {
+  std::string prompt, slice;
+  struct Cell {
+    std::string policy;
+    std::uint32_t trials = 0, successes = 0;
+    double posterior_mean = 0;
+    stats::Interval interval;                  // posterior
+    stats::Interval clopper_pearson = {};      // two-sided 95%; [0, 1] without trials
+    double upper_limit = 1;                    // Clopper-Pearson, one-sided 95%
+  };
+  std::vector<Cell> cells;  // by pool order
+  double premium = 0;       // product union - ceiling
+  double ceiling = 0;
+  bool disagrees = false;   // at the alarm threshold: some policy covers and some does not
+};
+
+// The best single policy of another monitor of the same eval and scorer, held against this one's prompts.
+struct ChosenElsewhere {
+  std::string monitor, policy;
+  bool other_data = false;  // the two look at different slices: no draw both chooses and scores
+  double pass_at_1 = 0;     // of `policy`, on this monitor's complete prompts
 };
 
 struct MonitorReport {
@@ -45,6 +70,9 @@ struct MonitorReport {
   std::string family_note;                        // how the alarm's level is shared; empty: it is not
   std::vector<state::PolicyEvidenceShare> attribution;  // of the evaluation's moment
   std::optional<stats::PopulationGap> population_gap;   // of the evaluation; its lower end 0 until the alarm
+  std::vector<ChosenElsewhere> chosen_elsewhere;  // by monitor; of a report, not of a live monitor
+  std::vector<PromptReport> drivers;              // the prompts with the largest premium; likewise
+  std::optional<stats::Voting> voting;            // where events gave answers; likewise
   TimeMs evaluated_at = 0;
   double evaluation_seconds = 0;
 };
@@ -89,21 +117,6 @@ struct StreamHealth {
 
 // Upper bounds in seconds of the histogram of one batch's decode and apply.
 inline constexpr double kApplyBounds[] = {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0};
-
-// One prompt that drives the gap, for /prompts.
-struct PromptReport {
-  std::string prompt, slice;
-  struct Cell {
-    std::string policy;
-    std::uint32_t trials = 0, successes = 0;
-    double posterior_mean = 0;
-    stats::Interval interval;
-  };
-  std::vector<Cell> cells;  // by pool order
-  double premium = 0;       // product union - ceiling
-  double ceiling = 0;
-  bool disagrees = false;   // at the alarm threshold: some policy covers and some does not
-};
 
 // Everything a reader may see of one moment.
 struct Published {

@@ -76,9 +76,9 @@ void render(std::string& out, const Table& table) {
 
 }  // namespace
 
-std::string report_text(const Report& report) {
+std::string report_text(const Report& report, Extent extent) {
   std::string out;
-  for (const auto& block : report_document(report)) {
+  for (const auto& block : report_document(report, extent)) {
     std::visit([&](const auto& part) { render(out, part); }, block);
   }
   return out.substr(1);

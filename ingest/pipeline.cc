@@ -147,6 +147,7 @@ void Pipeline::count_result(Held& held, const Record& record, const state::Event
                             state::ApplyResult result) {
   ++counters_.events;
   ++counters_.applied[static_cast<std::size_t>(result.applied)];
+  if (observer_) observer_(event, result.applied);
   if (result.applied == state::Applied::kRejected) {
     reject(held, record, result.reason, refusal_text(result.reason));
     return;

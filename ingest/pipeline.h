@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -51,6 +52,10 @@ class Pipeline final : public SourceHandler {
   Status checkpoint();
   // Checkpoints, gives up the partitions, leaves the group.
   Status close();
+
+  // Hears of every event with what became of it, from the owner thread; empty: nobody. For offline use.
+  using Observer = std::function<void(const state::Event&, state::Applied)>;
+  void set_observer(Observer observer) { observer_ = std::move(observer); }
 
   void pause();
   void resume();
@@ -101,6 +106,7 @@ class Pipeline final : public SourceHandler {
   std::vector<state::Event> waiting_;
   std::vector<const Record*> waiting_records_;
   std::vector<state::ApplyResult> results_;
+  Observer observer_;
   std::string trouble_;
   bool paused_by_user_ = false, paused_by_store_ = false, assigned_once_ = false;
   std::chrono::steady_clock::time_point next_checkpoint_;
