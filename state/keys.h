@@ -1,7 +1,7 @@
 // Keys of the store and the small values (state/FORMAT.md).
 //
 // Everything of a partition starts with one letter for its kind and the partition's place, so that
-// a partition can be read, moved or dropped by prefix.
+// a partition can be read, moved or dropped by prefix. The history's keys are in history.cc.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace gapwatch::state {
 inline constexpr char kMetaKey[] = "M";
 inline constexpr std::uint32_t kFormatVersion = 1;
 
-enum class KeyKind : char { kOffset = 'O', kName = 'N', kRow = 'R', kRoute = 'D' };
+enum class KeyKind : char { kOffset = 'O', kName = 'N', kRow = 'R', kRoute = 'D', kHistory = 'H' };
 
 std::string partition_place(std::string_view topic, std::int32_t partition);
 // The prefix of all keys of this kind in the partition.
