@@ -11,6 +11,7 @@
 #include "app/version.h"
 #include "base/executor.h"
 #include "base/log.h"
+#include "exporters/report_html.h"
 #include "exporters/report_json.h"
 #include "exporters/report_markdown.h"
 #include "exporters/report_text.h"
@@ -118,6 +119,7 @@ int report(const ReportOptions& options) {
   if (!built) return fail(built.error(), built.error().action == Action::kRefuse ? kUsage : kFailed);
   const auto text = options.format == "json"       ? exporters::report_json(*built)
                     : options.format == "markdown" ? exporters::report_markdown(*built)
+                    : options.format == "html"     ? exporters::report_html(*built)
                                                    : exporters::report_text(*built);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return fail(stop("the report could not be written to standard output"));
@@ -128,14 +130,14 @@ int report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& root, Chosen& chosen) {
-  auto* command = root.add_subcommand("report", "Everything measured on stored events, as text, JSON or markdown");
+  auto* command = root.add_subcommand("report", "Everything measured on stored events, as text, JSON, markdown or HTML");
   auto options = std::make_shared<ReportOptions>();
   command->add_option("INPUT", options->inputs, "Files of events (plain, .gz, .zst), or - for standard input")
       ->required();
   command->add_option("--config", options->config, "Take monitors and defaults from this config");
   command->add_option("--input-format", options->input_format, "How records are read (native)");
-  command->add_option("--format", options->format, "text, json or markdown")
-      ->check(CLI::IsMember({"text", "json", "markdown"}));
+  command->add_option("--format", options->format, "text, json, markdown or html")
+      ->check(CLI::IsMember({"text", "json", "markdown", "html"}));
   command->add_option("--tau", options->thresholds, "Thresholds, separated by commas")
       ->delimiter(',')
       ->check(number_in(1e-9, 1));
