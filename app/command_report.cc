@@ -13,6 +13,7 @@
 #include "base/executor.h"
 #include "base/log.h"
 #include "exporters/comparators.h"
+#include "exporters/report_html.h"
 #include "exporters/report_json.h"
 #include "exporters/report_markdown.h"
 #include "exporters/report_text.h"
@@ -136,6 +137,7 @@ int report(const ReportOptions& options) {
   const auto extent = options.detail ? exporters::Extent::kFull : exporters::Extent::kShort;
   const auto text = options.format == "json"       ? exporters::report_json(*built)
                     : options.format == "markdown" ? exporters::report_markdown(*built, extent)
+                    : options.format == "html"     ? exporters::report_html(*built)
                                                    : exporters::report_text(*built, extent);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return fail(stop("the report could not be written to standard output"));
@@ -151,14 +153,14 @@ int report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& root, Chosen& chosen) {
-  auto* command = root.add_subcommand("report", "Everything measured on stored events, as text, JSON or markdown");
+  auto* command = root.add_subcommand("report", "Everything measured on stored events, as text, JSON, markdown or HTML");
   auto options = std::make_shared<ReportOptions>();
   command->add_option("INPUT", options->inputs, "Files of events (plain, .gz, .zst), or - for standard input")
       ->required();
   command->add_option("--config", options->config, "Take monitors and defaults from this config");
   command->add_option("--input-format", options->input_format, kFormatHelp);
-  command->add_option("--format", options->format, "text, json or markdown")
-      ->check(CLI::IsMember({"text", "json", "markdown"}));
+  command->add_option("--format", options->format, "text, json, markdown or html")
+      ->check(CLI::IsMember({"text", "json", "markdown", "html"}));
   command->add_option("--tau", options->thresholds, "Thresholds, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -45,6 +45,7 @@ class RunningDaemon final : public Daemon, private exporters::Views {
  private:
   Result<std::vector<exporters::PromptReport>> prompts(const std::string& monitor,
                                                        const exporters::PromptQuery& query) const override;
+  Result<state::HistorySlice> history(const std::string& monitor, const exporters::HistoryQuery& query) const override;
   Status pause() override { return want_paused(true); }
   Status resume() override { return want_paused(false); }
   Status acknowledge(const std::string& monitor) override;
@@ -57,6 +58,7 @@ class RunningDaemon final : public Daemon, private exporters::Views {
   void reload_if_wished();
   void evaluate_what_is_due(const std::vector<state::MonitorMoment>& moments);
   void publish();
+  void remember(const exporters::MonitorReport& report);
   exporters::StreamHealth health() const;
   std::shared_ptr<const exporters::MonitorReport> monitor_report(state::MonitorIndex index,
                                                                   const state::MonitorMoment& moment);
@@ -81,12 +83,13 @@ class RunningDaemon final : public Daemon, private exporters::Views {
   std::uint64_t published_records_ = UINT64_MAX, published_evaluations_ = 0, last_records_ = 0;
   bool is_paused_ = false, idle_ = false, said_split_ = false;
   AlarmNews news_;
+  std::map<std::string, TimeMs> remembered_;  // the evaluation of each monitor that the history has
   std::string source_trouble_;
 };
 
 Status RunningDaemon::open(config::Settings settings) {
   server_ = exporters::make_http_server(settings.http);
-  exporters::register_routes(*server_, *this, {{kVersion, kRevision}, {}});
+  exporters::register_routes(*server_, *this, {{kVersion, kRevision}});
   server_->route("POST", "/-/reload", [this](const exporters::HttpRequest&) -> exporters::HttpResponse {
     reload();
     return {202, "application/json", "{\"reload\":\"asked for\"}"};
@@ -231,6 +234,7 @@ std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(st
   if (fits) {
     report.evaluated_at = evaluated->at;
     report.evaluation_seconds = evaluated->seconds;
+    report.split_prompts = split_prompts(evaluated->snapshot->table);
     const auto age = milliseconds(clock_.now_ms() - evaluated->at);
     stale = age > kStaleIntervals * moment.config.evaluate_every && evaluator_->due(moment, true);
   }
@@ -254,8 +258,8 @@ exporters::StreamHealth RunningDaemon::health() const {
   health.overflow["monitor"] = engine_->ledger().catalog().beyond_monitor_cap();
   health.paused = is_paused_;
   health.ready = pipeline.assigned();
-  const auto& split = engine_->ledger().split_prompts();
-  health.split_prompts = split.count;
+  health.split_prompts = engine_->ledger().split_prompts().count;
+  health.state_writable = pipeline.trouble().empty();
   health.trouble = !pipeline.trouble().empty() ? pipeline.trouble() : source_trouble_;
   return health;
 }
@@ -269,6 +273,7 @@ void RunningDaemon::publish() {
   for (state::MonitorIndex index = 0; index < ledger.monitor_count(); ++index) {
     moments.push_back(ledger.moment(index));
     fresh->monitors.push_back(monitor_report(index, moments.back()));
+    remember(*fresh->monitors.back());
   }
   news_.follow(ledger, fresh->monitors, [this] { return engine_->pipeline().checkpoint(); });
   std::sort(fresh->monitors.begin(), fresh->monitors.end(),
@@ -290,11 +295,31 @@ void RunningDaemon::publish() {
   exporters::publish_events(*server_, *fresh);
 }
 
+// One sample of the history for each evaluation, with the counts that were evaluated.
+void RunningDaemon::remember(const exporters::MonitorReport& report) {
+  auto& last = remembered_[report.name];
+  if (!report.evaluation || report.evaluated_at == last) return;
+  const auto evaluated = evaluator_->result(report.name);
+  if (!evaluated || evaluated->at != report.evaluated_at) return;
+  last = evaluated->at;
+  auto then = make_report(evaluated->moment, evaluated->evaluation.get());
+  then.state = report.state;
+  if (auto status = engine_->history().append(report.name, history_sample(then, evaluated->at)); !status) {
+    log::warn("the history waits to be written: " + status.error().message);
+  }
+}
+
+Result<state::HistorySlice> RunningDaemon::history(const std::string& monitor,
+                                                   const exporters::HistoryQuery& query) const {
+  if (!published()) return retry("nothing has been published yet");  // from then on there is an engine
+  return engine_->history().read(monitor, query.from, query.to, query.step);
+}
+
 Result<std::vector<exporters::PromptReport>> RunningDaemon::prompts(const std::string& monitor,
                                                                     const exporters::PromptQuery& query) const {
   const auto evaluated = evaluator_->result(monitor);
   if (!evaluated) return retry("this monitor has not been evaluated yet; ask again in a moment");
-  return driving_prompts(*evaluated->snapshot, evaluated->alarm_threshold, evaluated->prior, query);
+  return driving_prompts(*evaluated->snapshot, evaluated->moment, evaluated->prior, query);
 }
 
 }  // namespace

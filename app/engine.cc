@@ -34,6 +34,10 @@ Result<std::unique_ptr<Engine>> Engine::make(config::Settings settings, const Cl
     const bool named = message.find(chosen.state.path) != std::string::npos;
     return refuse(named ? message : "state folder " + chosen.state.path + ": " + message);
   }
+  engine->history_ = std::make_unique<state::History>(engine->store_.get());
+  if (auto status = engine->history_->open(); !status) {
+    return refuse("state folder " + chosen.state.path + ": " + status.error().message);
+  }
   auto decoder = ingest::make_decoder(chosen);
   if (!decoder) return decoder.error();
   engine->decoder_ = std::move(*decoder);

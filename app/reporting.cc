@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "exporters/report_facts.h"
 #include "stats/evaluate.h"
 #include "stats/rates.h"
 
@@ -114,6 +115,45 @@ void settle(MonitorReport& report, state::Ledger& ledger, state::MonitorIndex mo
   report.evidence->changes = settled.changes;
 }
 
+std::int64_t split_prompts(const stats::CountTable& table) {
+  const auto& names = table.prompts;  // ascending
+  std::int64_t split = 0;
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    split += names[i] == names[i - 1] && (i == 1 || names[i - 2] != names[i]);
+  }
+  return split;
+}
+
+state::HistorySample history_sample(const MonitorReport& report, TimeMs at) {
+  state::HistorySample sample;
+  sample.at = at;
+  sample.state = report.state;
+  sample.complete = static_cast<std::uint64_t>(report.summary.complete);
+  sample.prompts = static_cast<std::uint64_t>(report.prompts_total);
+  sample.trials = static_cast<std::uint64_t>(report.summary.trials_total);
+  if (!exporters::is_measured(report)) return sample;
+  const auto& summary = report.summary;
+  const auto gap = exporters::best_single_gap(report, exporters::headline_coupling(summary));
+  sample.paired = gap.coupling == "paired";
+  sample.comparator = summary.pass_at_1[summary.best_single];
+  sample.ceiling = summary.ceiling;
+  sample.union_rate = sample.paired ? *summary.union_paired : summary.union_product;
+  sample.union_upper = summary.frechet_upper;
+  sample.noise_share = gap.noise_share;
+  const auto null_law = [](const std::optional<stats::NullComparison>& null) {
+    return null ? state::HistoryNull{null->mean, null->p05, null->p95, null->excess} : state::HistoryNull{};
+  };
+  for (const auto& coverage : summary.coverage) {
+    state::HistoryThreshold at_tau{coverage.tau, coverage.gap, {}, {}};
+    if (const auto* nulls = exporters::nulls_at(report, coverage.tau)) {
+      at_tau.redeal = null_law(nulls->gap.redeal);
+      at_tau.margin = null_law(nulls->gap.margin);
+    }
+    sample.thresholds.push_back(at_tau);
+  }
+  return sample;
+}
+
 exporters::StreamHealth stream_health(const ingest::StreamCounters& counters) {
   exporters::StreamHealth health;
   for (std::size_t i = 0; i < std::size(kAppliedNames); ++i) health.events[kAppliedNames[i]] = counters.applied[i];
@@ -149,20 +189,54 @@ exporters::InputReport input_report(const ingest::StreamCounters& counters) {
 
 namespace {
 
-struct Driver {
-  std::size_t prompt = 0;
-  double premium = 0, ceiling = 0;
+// The policies a prompt's part in the gaps is measured from; ties go to the first by name.
+struct Comparators {
+  std::size_t by_rate = 0;      // highest mean rate
+  std::size_t by_coverage = 0;  // highest coverage at the alarm threshold
 };
 
-Driver driver(const stats::CountTable& table, std::size_t prompt) {
-  Driver out{prompt, 0, 0};
+Comparators comparators(const stats::CountTable& table, const state::MonitorMoment& moment) {
+  std::vector<double> rate(table.pool_size()), covered(table.pool_size());
+  for (std::size_t i = 0; i < table.prompt_count(); ++i) {
+    const auto row = table.row(i);
+    if (!stats::is_complete(row, moment.spec.completeness)) continue;
+    for (std::size_t m = 0; m < row.size(); ++m) {
+      rate[m] += stats::raw_rate(row[m]);
+      covered[m] += stats::covers(row[m], stats::need(moment.config.alarm_threshold, row[m].trials));
+    }
+  }
+  const auto best = [](const std::vector<double>& sums) {
+    return static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+  };
+  return {best(rate), best(covered)};
+}
+
+struct Driver {
+  std::size_t prompt = 0;
+  double premium = 0, ceiling = 0, gain = 0;
+  bool in_gap = false;
+};
+
+Driver driver(const stats::CountTable& table, std::size_t prompt, const state::MonitorMoment& moment,
+              const Comparators& best) {
+  Driver out;
+  out.prompt = prompt;
   double all_fail = 1;
-  for (const auto cell : table.row(prompt)) {
+  bool some = false;
+  const auto row = table.row(prompt);
+  const auto covers = [&](stats::CellCount cell) {
+    return stats::covers(cell, stats::need(moment.config.alarm_threshold, cell.trials));
+  };
+  for (const auto cell : row) {
     const double rate = stats::raw_rate(cell);
     all_fail *= 1 - rate;
     out.ceiling = std::max(out.ceiling, rate);
+    some |= covers(cell);
   }
   out.premium = std::max(0.0, 1 - all_fail - out.ceiling);
+  if (!stats::is_complete(row, moment.spec.completeness)) return out;
+  out.gain = out.ceiling - stats::raw_rate(row[best.by_rate]);
+  out.in_gap = some && !covers(row[best.by_coverage]);
   return out;
 }
 
@@ -173,6 +247,8 @@ PromptReport prompt_report(const state::TableSnapshot& snapshot, const Driver& d
   report.slice = snapshot.slices[driver.prompt];
   report.premium = driver.premium;
   report.ceiling = driver.ceiling;
+  report.gain = driver.gain;
+  report.in_gap = driver.in_gap;
   bool some = false, all = true;
   const auto row = snapshot.table.row(driver.prompt);
   for (std::size_t m = 0; m < row.size(); ++m) {
@@ -189,15 +265,19 @@ PromptReport prompt_report(const state::TableSnapshot& snapshot, const Driver& d
 
 }  // namespace
 
-std::vector<PromptReport> driving_prompts(const state::TableSnapshot& snapshot, double alarm_threshold,
+std::vector<PromptReport> driving_prompts(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
                                           stats::BetaPrior prior, const exporters::PromptQuery& query) {
   std::vector<Driver> drivers;
-  for (std::size_t i = 0; i < snapshot.table.prompt_count(); ++i) drivers.push_back(driver(snapshot.table, i));
+  const auto best = comparators(snapshot.table, moment);
+  for (std::size_t i = 0; i < snapshot.table.prompt_count(); ++i) {
+    drivers.push_back(driver(snapshot.table, i, moment, best));
+  }
   // Rows are by name, so an equal key leaves them by name.
   const auto key = [&](const Driver& d) {
     switch (query.sort) {
       case exporters::PromptSort::kPremium: return -d.premium;
       case exporters::PromptSort::kCeiling: return -d.ceiling;
+      case exporters::PromptSort::kGap: return -(d.in_gap ? 1 : 0) - d.gain / 2;  // a gain is at most 1
       case exporters::PromptSort::kPrompt: break;
     }
     return 0.0;
@@ -209,7 +289,7 @@ std::vector<PromptReport> driving_prompts(const state::TableSnapshot& snapshot, 
                     });
   std::vector<PromptReport> reports;
   for (std::size_t i = 0; i < shown; ++i) {
-    reports.push_back(prompt_report(snapshot, drivers[i], alarm_threshold, prior));
+    reports.push_back(prompt_report(snapshot, drivers[i], moment.config.alarm_threshold, prior));
   }
   return reports;
 }

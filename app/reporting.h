@@ -12,6 +12,7 @@
 #include "exporters/report_model.h"
 #include "exporters/routes.h"
 #include "ingest/pipeline.h"
+#include "state/history.h"
 #include "state/ledger.h"
 
 namespace gapwatch::app {
@@ -34,12 +35,18 @@ exporters::MonitorReport make_report(const state::MonitorMoment& moment, const s
 void settle(exporters::MonitorReport& report, state::Ledger& ledger, state::MonitorIndex monitor, bool stale,
             TimeMs now);
 
+// How many names stand more than once among the table's prompts: those that are on several partitions.
+std::int64_t split_prompts(const stats::CountTable& table);
+
+// What the history keeps of an evaluated report, as shown at `at`.
+state::HistorySample history_sample(const exporters::MonitorReport& report, TimeMs at);
+
 exporters::StreamHealth stream_health(const ingest::StreamCounters& counters);
 exporters::InputReport input_report(const ingest::StreamCounters& counters);
 
 // The prompts that drive the gap, in the query's order; cells with posterior means and 95% intervals.
 std::vector<exporters::PromptReport> driving_prompts(const state::TableSnapshot& snapshot,
-                                                     double alarm_threshold, stats::BetaPrior prior,
+                                                     const state::MonitorMoment& moment, stats::BetaPrior prior,
                                                      const exporters::PromptQuery& query);
 
 }  // namespace gapwatch::app

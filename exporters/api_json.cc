@@ -23,6 +23,7 @@ void write_live_monitor(JsonWriter& json, const MonitorReport& monitor, Part par
     json.null();
   }
   write_transitions(json, monitor);
+  json.member("split_prompts", monitor.split_prompts);
   json.key("verdict").begin_array();
   for (const auto& sentence : verdict(monitor)) json.value(sentence);
   json.end_array().end_object();
@@ -84,6 +85,39 @@ void write_list_entry(JsonWriter& json, const MonitorReport& monitor) {
   json.end_object();
 }
 
+void write_history_evidence(JsonWriter& json, std::string_view name, const state::HistoryEvidence& evidence) {
+  json.key(name).begin_object().member("log10_e", evidence.log10_e).member("alarm", evidence.alarm).end_object();
+}
+
+void write_history_null(JsonWriter& json, std::string_view name, const state::HistoryNull& null) {
+  json.key(name);
+  if (!null.mean) {
+    json.null();
+    return;
+  }
+  json.begin_object().member("mean", null.mean).member("p05", null.p05).member("p95", null.p95);
+  json.member("excess", null.excess).end_object();
+}
+
+void write_sample(JsonWriter& json, const state::HistorySample& sample) {
+  json.begin_object().member("at", sample.at).member("state", sample.state);
+  json.key("prompts").begin_object().member("complete", sample.complete).member("total", sample.prompts).end_object();
+  json.member("trials", sample.trials).member("coupling", sample.paired ? "paired" : "product");
+  json.member("comparator", sample.comparator).member("ceiling", sample.ceiling).member("union", sample.union_rate);
+  json.member("union_upper", sample.union_upper).member("noise_share", sample.noise_share);
+  json.key("evidence").begin_object();
+  write_history_evidence(json, "redeal", sample.redeal);
+  write_history_evidence(json, "margin", sample.margin);
+  json.end_object().key("coverage").begin_array();
+  for (const auto& at : sample.thresholds) {
+    json.begin_object().member("tau", at.tau).member("gap", at.gap).key("nulls").begin_object();
+    write_history_null(json, "redeal", at.redeal);
+    write_history_null(json, "margin", at.margin);
+    json.end_object().end_object();
+  }
+  json.end_array().end_object();
+}
+
 }  // namespace
 
 std::string monitor_json(const MonitorReport& monitor) {
@@ -116,6 +150,14 @@ std::string prompts_json(const std::vector<PromptReport>& prompts) {
   JsonWriter json;
   json.begin_object().key("prompts").begin_array();
   for (const auto& prompt : prompts) write_prompt(json, prompt);
+  json.end_array().end_object();
+  return json.take();
+}
+
+std::string history_json(const std::string& monitor, const state::HistorySlice& slice) {
+  JsonWriter json;
+  json.begin_object().member("monitor", monitor).member("step", slice.step).key("samples").begin_array();
+  for (const auto& sample : slice.samples) write_sample(json, sample);
   json.end_array().end_object();
   return json.take();
 }

@@ -331,6 +331,7 @@ void write_prompt(JsonWriter& json, const PromptReport& prompt) {
     json.value(prompt.slice);
   }
   json.member("premium", prompt.premium).member("ceiling", prompt.ceiling).member("disagrees", prompt.disagrees);
+  json.member("in_gap", prompt.in_gap).member("gain", prompt.gain);
   json.key("cells").begin_array();
   for (const auto& cell : prompt.cells) {
     json.begin_object().member("policy", cell.policy).member("trials", cell.trials);

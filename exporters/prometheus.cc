@@ -125,7 +125,12 @@ void describe_monitor(Families& out) {
   out.describe("trials", kGauge, "Trials of a cell over complete prompts: minimum (0), lower median (0.5), maximum (1).");
   out.describe("unscored_ratio", kGauge,
                "Unscored responses divided by these plus the trials of complete prompts.");
+  out.describe("monitor_info", kGauge,
+               "Always 1; what the monitor looks at, with its alarm's threshold (tau) and level (alpha).");
   out.describe("monitor_state", kGauge, "1 for the state the monitor is in, 0 for the others.");
+  out.describe("split_prompts", kGauge,
+               "Prompts of the last evaluation that are on more than one partition, whose statistics are therefore wrong: "
+               "produce with the prompt as the key.");
   out.describe("check_ok", kGauge, "1 while an assumption check holds, 0 when it fails, at the last evaluation.");
   out.describe("evaluation_timestamp_seconds", kGauge, "When the null laws were last compared, Unix time.");
   out.describe("evaluation_duration_seconds", kGauge, "How long the last evaluation took.");
@@ -144,9 +149,10 @@ void describe_stream(Families& out) {
   out.describe("skipped_total", kCounter, "Records that are well formed and carry no draw, by reason.");
   out.describe("dead_letters_total", kCounter, "Rejected records written to the dead letters' topic or file.");
   out.describe("partition_watermark_timestamp_seconds", kGauge, "Largest event time applied, of each partition held, Unix time.");
-  out.describe("split_prompts", kGauge, "Prompts seen on a second partition: their statistics are wrong. Key the topic by prompt.");
+  out.describe("stream_split_prompts", kGauge, "Prompts seen on a second partition: their statistics are wrong. Key the topic by prompt.");
   out.describe("state_bytes", kGauge, "Bytes of the state on disk.");
   out.describe("cells", kGauge, "Cells (prompt and policy) with a response.");
+  out.describe("state_writable", kGauge, "0 while checkpoints fail and reading is paused for it (no room on the disk), else 1.");
   out.describe("config_reload_success", kGauge,
                "1 while the last reload of the config was taken, or none was asked for; 0 when it was refused.");
   out.describe("build_info", kGauge, "Always 1; the version and revision that runs.");
@@ -254,9 +260,17 @@ void add_counts(Families& out, const MonitorReport& monitor, const Labels& base)
   out.add("prompts", with(base, "state", "complete"), static_cast<double>(summary.complete));
   out.add("prompts", with(base, "state", "partial"), static_cast<double>(summary.partial));
   out.add("prompts", with(base, "state", "degenerate"), static_cast<double>(summary.degenerate));
+  auto info = base;
+  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"eval", monitor.eval}, {"scorer", monitor.scorer}, {"slice", monitor.slice.value_or("")},
+           {"window", monitor.window}, {"tau", shortest(monitor.alarm_threshold)}, {"alpha", shortest(monitor.alpha)}}) {
+    info.push_back({name, value});
+  }
+  out.add("monitor_info", info, 1.0);
   for (const auto state : kMonitorStates) {
     out.add("monitor_state", with(base, "state", state), monitor.state == state ? 1.0 : 0.0);
   }
+  if (monitor.evaluation) out.add("split_prompts", base, static_cast<double>(monitor.split_prompts));
   if (!is_measured(monitor)) return;
   out.add("trials", with(base, "quantile", "0"), summary.trials_min);
   out.add("trials", with(base, "quantile", "0.5"), summary.trials_median);
@@ -330,9 +344,10 @@ void add_stream(Families& out, const StreamHealth& stream) {
             {{"topic", partition.topic}, {"partition", std::to_string(partition.partition)}},
             static_cast<double>(partition.watermark) / 1000.0);
   }
-  out.add("split_prompts", {}, static_cast<double>(stream.split_prompts));
+  out.add("stream_split_prompts", {}, static_cast<double>(stream.split_prompts));
   out.add("state_bytes", {}, static_cast<double>(stream.state_bytes));
   out.add("cells", {}, static_cast<double>(stream.cells));
+  out.add("state_writable", {}, stream.state_writable ? 1.0 : 0.0);
   out.add("config_reload_success", {}, stream.config_reload_success ? 1.0 : 0.0);
 }
 

@@ -41,6 +41,9 @@ struct PromptReport {
   double premium = 0;       // product union - ceiling
   double ceiling = 0;
   bool disagrees = false;   // at the alarm threshold: some policy covers and some does not
+  // Of complete prompts only; else false and 0.
+  bool in_gap = false;      // at the alarm threshold: some policy covers, and the best single one there does not
+  double gain = 0;          // ceiling - the rate of the policy with the best mean rate: its part of the recoverable gap
 };
 
 // The best single policy of another monitor of the same eval and scorer, held against this one's prompts.
@@ -75,6 +78,7 @@ struct MonitorReport {
   std::optional<stats::Voting> voting;            // where events gave answers; likewise
   TimeMs evaluated_at = 0;
   double evaluation_seconds = 0;
+  std::int64_t split_prompts = 0;  // of the last evaluation: on more than one partition, so counted as several
 };
 
 struct InputReport {
@@ -111,6 +115,7 @@ struct StreamHealth {
   double apply_seconds_sum = 0;
   std::uint64_t split_prompts = 0;  // seen on a second partition
   bool paused = false, ready = false;
+  bool state_writable = true;  // false while checkpoints fail
   bool config_reload_success = true;  // of the last reload; true before the first
   std::string trouble;           // one line while something is wrong (disk full, broker away); empty when well
 };

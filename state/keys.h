@@ -1,7 +1,7 @@
 // Keys of the store and the small values (state/FORMAT.md).
 //
 // Everything of a partition starts with one letter for its kind and the partition's place, so that
-// a partition can be read, moved or dropped by prefix.
+// a partition can be read, moved or dropped by prefix. The history's keys are in history.cc.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ enum class KeyKind : char {
   kPartitionEvidence = 'P',
   kPromptEvidence = 'E',
   kMonitor = 'A',  // not of a partition
+  kHistory = 'H',  // nor this
 };
 
 std::string partition_place(std::string_view topic, std::int32_t partition);

@@ -73,7 +73,7 @@ TEST_F(MappedStream, RowsAreCountedByTheirHeadersAndBadOnesAreLetters) {
   EXPECT_EQ(monitor.metric("gapwatch_rejected_total{reason=\"not_json\"}"), 1.0);
   EXPECT_TRUE(eventually([&] { return monitor.metric("gapwatch_dead_letters_total") == 1.0; }));
   EXPECT_THAT(monitor.get("/api/v1/monitors"), HasSubstr("\"acc,none\""));
-  EXPECT_EQ(monitor.metric("gapwatch_split_prompts"), 0.0);
+  EXPECT_EQ(monitor.metric("gapwatch_stream_split_prompts"), 0.0);
 
   config::KafkaSource settings;
   settings.brokers = broker().bootstrap();
@@ -97,7 +97,7 @@ TEST_F(MappedStream, APromptOnTwoPartitionsIsSaid) {
   ASSERT_TRUE(producer_->flush(seconds(60)));
   MonitorProcess monitor(dir_.path(), config(dir_.path()));
   ASSERT_TRUE(monitor.caught_up(4)) << monitor.process().err();
-  EXPECT_TRUE(eventually([&] { return monitor.metric("gapwatch_split_prompts") == 2.0; })) << "one a scorer";
+  EXPECT_TRUE(eventually([&] { return monitor.metric("gapwatch_stream_split_prompts") == 2.0; })) << "one a scorer";
   EXPECT_THAT(monitor.process().err(), HasSubstr("a prompt is on two partitions"));
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
 }
