@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include "exporters/report_json.h"
 #include "exporters/report_markdown.h"
 #include "exporters/report_text.h"
+#include "stats/confirmatory_looks.h"
 
 namespace gapwatch::app {
 namespace {
@@ -29,6 +31,7 @@ struct ReportOptions {
   std::optional<std::uint64_t> seed;
   std::uint32_t threads = 0;
   bool detail = false;
+  std::vector<std::uint32_t> looks;  // draws of each; empty: none
 };
 
 constexpr std::size_t kDrivers = 10;  // prompts whose cells a report lists
@@ -83,6 +86,22 @@ void split_by_slice(state::Ledger& ledger) {
   for (const auto& monitor : added) ledger.add_monitor(monitor);
 }
 
+std::vector<stats::ConfirmatoryLook> looks_at(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
+                                              const std::vector<std::uint32_t>& draws, Executor& executor) {
+  if (snapshot.draws.empty() && snapshot.table.prompt_count() > 0) {
+    log::warn(moment.config.name + ": too many cells to keep their draws for; no look is taken");
+    return {};
+  }
+  stats::LookPlan plan;
+  plan.draws = draws;
+  plan.alpha = moment.config.alpha;
+  plan.tau = moment.config.alarm_threshold;
+  plan.seed = moment.config.nulls.seed;
+  const double needed = 2 * static_cast<double>(draws.size()) / plan.alpha;
+  plan.replicates = std::max(moment.config.nulls.replicates, static_cast<std::uint32_t>(std::min(needed, 1e6)));
+  return stats::confirmatory_looks(snapshot.draws, moment.pool.size(), plan, executor);
+}
+
 Result<exporters::Report> build_report(const ReportOptions& options) {
   auto settings = settings_of(options);
   if (!settings) return settings.error();
@@ -120,10 +139,11 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
     report.monitors.push_back(make_report(moment, &evaluation, std::move(attribution)));
     auto& monitor = report.monitors.back();
     settle(monitor, ledger, index, false, clock.now_ms());
-    monitor.drivers = driving_prompts(snapshot, moment.config.alarm_threshold,
+    monitor.drivers = driving_prompts(snapshot, moment,
                                       {evaluation.prior.alpha, evaluation.prior.beta},
                                       {exporters::PromptSort::kPremium, kDrivers});
     monitor.voting = answers.vote(moment, snapshot);
+    if (!options.looks.empty()) monitor.looks = looks_at(snapshot, moment, options.looks, *executor);
   }
   std::sort(report.monitors.begin(), report.monitors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -167,6 +187,11 @@ void add_report(CLI::App& root, Chosen& chosen) {
       ->check(number_in(1e-9, 1));
   command->add_option("--replicates", options->replicates, "Null samples")->check(whole_in(20, 1'000'000));
   command->add_option("--seed", options->seed, "Seed of everything random")->check(whole_in(0, UINT64_MAX));
+  command->add_option("--looks", options->looks,
+                      "Scheduled looks at the first so many draws of each cell, as 2,4,8,16,32: p-values to publish")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(whole_in(1, 1'000'000));
   command->add_flag("--detail", options->detail, "Every statistic in text and markdown (JSON always has them)");
   command->add_option("--by", options->by, "slice: a monitor for each slice too")->check(CLI::IsMember({"slice"}));
   command->add_option("--threads", options->threads, "Threads; the result does not depend on them (0: one per core)")

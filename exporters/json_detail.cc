@@ -315,6 +315,28 @@ void write_voting(JsonWriter& json, const std::optional<stats::Voting>& voting) 
   json.member("know", voting->know).member("guess", voting->guess).end_object();
 }
 
+void write_look_test(JsonWriter& json, const char* name, const stats::LookTest& test, bool taken) {
+  json.key(name);
+  if (!taken) {
+    json.null();
+    return;
+  }
+  json.begin_object().member("p", test.p_value).member("rejects", test.rejects).end_object();
+}
+
+void write_looks(JsonWriter& json, const std::vector<stats::ConfirmatoryLook>& looks) {
+  json.key("confirmatory_looks").begin_array();
+  for (const auto& look : looks) {
+    json.begin_object().member("draws", look.draws).member("level", look.level).member("taken", look.taken);
+    json.member("ready", look.ready).member("prompts", look.prompts);
+    write_look_test(json, "heterogeneity", look.heterogeneity, look.taken);
+    write_look_test(json, "gap", look.gap, look.taken);
+    write_look_test(json, "margin_gap", look.margin_gap, look.taken);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_drivers(JsonWriter& json, const MonitorReport& monitor) {
   json.key("driving_prompts").begin_array();
   for (const auto& prompt : monitor.drivers) write_prompt(json, prompt);
@@ -360,6 +382,7 @@ void write_detail(JsonWriter& json, const MonitorReport& monitor) {
   write_bounds(json, e);
   write_identities(json, monitor);
   write_voting(json, monitor.voting);
+  write_looks(json, monitor.looks);
   write_drivers(json, monitor);
 }
 

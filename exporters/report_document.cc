@@ -255,13 +255,33 @@ void add_checks(Document& document, const MonitorReport& monitor) {
   if (!monitor.evaluation || monitor.evaluation->checks.empty()) return;
   document.push_back(Heading{3, "Checks of the assumptions"});
   Table table;
-  table.header = {"check", "ok", "value", "meaning"};
+  table.header = {"check", "ok", "value", "if it fails"};
   table.left = 2;
   for (const auto& check : monitor.evaluation->checks) {
     table.rows.push_back({printable_name(check.name), check.ok ? "yes" : "NO", number_text(check.value),
                           printable_name(check.meaning)});
   }
   document.push_back(std::move(table));
+}
+
+// What a plan made beforehand says (stats/confirmatory_looks.h).
+void add_looks(Document& document, const MonitorReport& monitor) {
+  if (monitor.looks.empty()) return;
+  Table table{{"draws", "level", "prompts ready", "X2, re-deal", "gap, re-deal", "gap, margin"}, 0, {}};
+  const auto said = [](const stats::LookTest& test, bool taken) {
+    return !taken ? std::string("waits") : "p = " + p_text(test.p_value) + (test.rejects ? ", rejects" : "");
+  };
+  for (const auto& look : monitor.looks) {
+    table.rows.push_back({fmt::format("{}", look.draws), p_text(look.level),
+                          fmt::format("{} of {}", look.ready, look.prompts), said(look.heterogeneity, look.taken),
+                          said(look.gap, look.taken), said(look.margin_gap, look.taken)});
+  }
+  document.push_back(Heading{3, "Scheduled looks"});
+  document.push_back(std::move(table));
+  document.push_back(Paragraph{
+      "Each look uses the first so many judged draws of every cell. Where the plan was made before the data, the chance "
+      "that any look rejects a true null is at most alpha for each of the three tests; name the one that counts "
+      "beforehand."});
 }
 
 void add_monitor(Document& document, const MonitorReport& monitor) {
@@ -278,6 +298,7 @@ void add_monitor(Document& document, const MonitorReport& monitor) {
   add_coverage(document, monitor);
   add_nulls(document, monitor);
   add_evidence(document, monitor);
+  add_looks(document, monitor);
   add_split_half(document, monitor);
   add_routers(document, monitor);
   add_checks(document, monitor);

@@ -53,7 +53,7 @@ std::string render(const Facts& facts) {
 
 std::string render(const Table& table) {
   const auto kind = [&](std::size_t column) {
-    return column < table.left || table.header[column] == "meaning" ? " class=\"word\"" : "";
+    return column < table.left || table.header[column] == "if it fails" ? " class=\"word\"" : "";
   };
   std::string out = "<div class=\"scroll\"><table>\n<thead><tr>";
   for (std::size_t c = 0; c < table.header.size(); ++c) {

@@ -44,7 +44,7 @@ void render(std::string& out, const Table& table) {
   line(table.header);
   out += '|';
   for (std::size_t c = 0; c < table.header.size(); ++c) {
-    out += c < table.left || table.header[c] == "meaning" ? " --- |" : " ---: |";
+    out += c < table.left || table.header[c] == "if it fails" ? " --- |" : " ---: |";
   }
   out += '\n';
   for (const auto& row : table.rows) line(row);

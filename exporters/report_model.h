@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "config/settings.h"
 #include "state/evidence_moment.h"
+#include "stats/confirmatory_looks.h"
 #include "stats/evaluation.h"
 #include "stats/population_gap.h"
 #include "stats/running.h"
@@ -76,6 +77,7 @@ struct MonitorReport {
   std::vector<ChosenElsewhere> chosen_elsewhere;  // by monitor; of a report, not of a live monitor
   std::vector<PromptReport> drivers;              // the prompts with the largest premium; likewise
   std::optional<stats::Voting> voting;            // where events gave answers; likewise
+  std::vector<stats::ConfirmatoryLook> looks;     // where a plan was given; likewise
   TimeMs evaluated_at = 0;
   double evaluation_seconds = 0;
   std::int64_t split_prompts = 0;  // of the last evaluation: on more than one partition, so counted as several
