@@ -71,7 +71,7 @@ class Printer final : public ingest::SourceHandler {
   void write_reading(JsonWriter& out, const Decoded& decoded) {
     const auto reading = read(decoded);
     out.member("action", reading.action).member("reason", reading.reason);
-    if (!decoded.detail.empty()) out.member("detail", decoded.detail);
+    if (decoded.action == Decoded::Action::kReject) out.member("detail", decoded.detail);
     out.key("events").begin_array();
     for (std::size_t i = 0; reading.with_events && i < decoded.events.size(); ++i) {
       const auto shown = i < decoded.shown.size() ? decoded.shown[i] : ingest::Shown();

@@ -216,7 +216,9 @@ MappedEvent MappedEventReader::read(std::string_view default_eval) {
   }
   put_outcome(verdict, made.shown);
   if (auto ambiguous = source_.take_fault()) made.fault = std::move(ambiguous);
-  if (!made.fault) made.fault = interpreter_.interpret(fields_, default_eval, made.event);
+  // A missing name is said before what is wrong with the outcome.
+  if (made.fault && !fields_.has(Field::kCorrect)) fields_.put(Field::kCorrect, {Kind::kNull, {}, 0});
+  if (auto fault = interpreter_.interpret(fields_, default_eval, made.event)) made.fault = std::move(fault);
   return made;
 }
 
