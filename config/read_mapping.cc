@@ -36,9 +36,7 @@ bool read_section(const Value& section, const std::vector<std::pair<std::string,
     std::vector<std::string> known;
     for (const auto& [key, handler] : handlers) known.push_back(key);
     const auto near = nearest(name, known);
-    auto entry = value;
-    entry.allowed = near ? fmt::format("did you mean {}?", *near) : "known here: " + joined(known);
-    entry.fail("is not known");
+    value.reader->fault_at(value.key, "is not known", near ? fmt::format("did you mean {}?", *near) : "known here: " + joined(known));
     good = false;
   }
   return good;
@@ -338,10 +336,8 @@ std::optional<Mapping> read_mapping(const Value& value, std::string name) {
   bool good = true;
   // The preset comes first wherever it stands.
   if (section.node.IsMap() && section.node["preset"]) {
-    auto preset = section;
-    preset.node = section.node["preset"];
-    preset.key = section.key.empty() ? "preset" : section.key + ".preset";
-    good = read_preset(preset, mapping);
+    const auto key = section.key.empty() ? "preset" : section.key + ".preset";
+    good = read_preset({section.node["preset"], key, section.allowed, section.reader, section.secret}, mapping);
   }
   const auto encoding = choice<Mapping::Encoding>(
       {{"json", Mapping::Encoding::kJson}, {"csv", Mapping::Encoding::kCsv}, {"avro", Mapping::Encoding::kAvro}});
