@@ -164,7 +164,7 @@ TEST(EvidenceStream, IdenticalPoliciesStayQuiet) {
   ASSERT_TRUE(eventually([&] { return monitor_at(monitor, "/state") == "\"quiet\""; })) << monitor.process().err();
   EXPECT_EQ(monitor.metric("gapwatch_alarm{monitor=\"m\",null=\"redeal\"}"), 0.0);
   ASSERT_TRUE(eventually([&] { return !monitor_at(monitor, "/population_gap/interval").empty(); }));
-  EXPECT_EQ(monitor_at(monitor, "/population_gap/interval/0"), "0.0");
+  EXPECT_EQ(std::stod(monitor_at(monitor, "/population_gap/interval/0")), 0);
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
   EXPECT_TRUE(receiver.taken().empty());
 }
