@@ -217,10 +217,6 @@ std::vector<Binding<M>> webhook() {
                        "Address that each alarm is posted to, as JSON, once.");
   url.secret = true;
   url.read = [](const Value& value, M& m) {
-    if (value.reader->seen(value.key + "_file")) {
-      value.fail("gives the address twice");
-      return;
-    }
     const auto read = value.text();
     if (!read) return;
     if (const auto complaint = fits_a_webhook(*read)) {

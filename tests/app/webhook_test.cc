@@ -53,7 +53,7 @@ PostResult send(Webhook& webhook, const std::string& url) {
 }
 
 TEST(Webhook, AnAnswerOf2xxIsTakenAndAnotherIsRefused) {
-  Receiver receiver({204, 503, 404, 504});
+  Receiver receiver({202, 503, 404, 504});
   Webhook webhook;
   EXPECT_EQ(send(webhook, receiver.url()).outcome, PostOutcome::kTaken);
   const auto refused = send(webhook, receiver.url());
