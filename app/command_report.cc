@@ -120,7 +120,7 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
     report.monitors.push_back(make_report(moment, &evaluation, std::move(attribution)));
     auto& monitor = report.monitors.back();
     settle(monitor, ledger, index, false, clock.now_ms());
-    monitor.drivers = driving_prompts(snapshot, moment.config.alarm_threshold,
+    monitor.drivers = driving_prompts(snapshot, moment,
                                       {evaluation.prior.alpha, evaluation.prior.beta},
                                       {exporters::PromptSort::kPremium, kDrivers});
     monitor.voting = answers.vote(moment, snapshot);
