@@ -1,6 +1,7 @@
 #include "app/reporting.h"
 
 #include <algorithm>
+#include <numbers>
 #include <numeric>
 
 #include "exporters/report_facts.h"
@@ -140,6 +141,12 @@ state::HistorySample history_sample(const MonitorReport& report, TimeMs at) {
   sample.union_rate = sample.paired ? *summary.union_paired : summary.union_product;
   sample.union_upper = summary.frechet_upper;
   sample.noise_share = gap.noise_share;
+  if (report.evidence) {
+    sample.redeal = {report.evidence->redeal.log_e / std::numbers::ln10, report.evidence->redeal.reached};
+    if (report.evidence->margin_on) {
+      sample.margin = {report.evidence->margin.log_e / std::numbers::ln10, exporters::alarm_stands(report)};
+    }
+  }
   const auto null_law = [](const std::optional<stats::NullComparison>& null) {
     return null ? state::HistoryNull{null->mean, null->p05, null->p95, null->excess} : state::HistoryNull{};
   };

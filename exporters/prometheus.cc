@@ -19,6 +19,9 @@ using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 using stats::Number;
 
+// Of a gauge with a label `quantile`, which Prometheus' linter keeps for summaries.
+constexpr auto kUntyped = MetricType::Untyped;
+
 // Families in the order of first use; a family without a sample is left out at the end.
 class Families {
  public:
@@ -36,6 +39,7 @@ class Families {
     auto& sample = append(name, std::move(labels));
     sample.gauge.value = *number;
     sample.counter.value = *number;
+    sample.untyped.value = *number;
   }
 
   ClientMetric& append(std::string_view name, Labels labels) {
@@ -76,7 +80,7 @@ void describe_nulls(Families& out) {
   constexpr auto kGauge = MetricType::Gauge;
   out.describe("null_mean_ratio", kGauge,
                "Mean oracle gap at tau under a null law without specialization, at the last evaluation.");
-  out.describe("null_quantile_ratio", kGauge,
+  out.describe("null_quantile_ratio", kUntyped,
                "Quantile of the oracle gap at tau under a null law, at the last evaluation.");
   out.describe("excess_ratio", kGauge,
                "Oracle gap at tau minus its mean under a null law, both of the last evaluation.");
@@ -122,7 +126,7 @@ void describe_monitor(Families& out) {
   out.describe("prompts", kGauge,
                "Prompts of the monitor: complete (every policy has enough trials), partial, degenerate (complete, all "
                "draws alike).");
-  out.describe("trials", kGauge, "Trials of a cell over complete prompts: minimum (0), lower median (0.5), maximum (1).");
+  out.describe("trials", kUntyped, "Trials of a cell over complete prompts: minimum (0), lower median (0.5), maximum (1).");
   out.describe("unscored_ratio", kGauge,
                "Unscored responses divided by these plus the trials of complete prompts.");
   out.describe("monitor_info", kGauge,

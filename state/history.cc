@@ -103,7 +103,7 @@ std::vector<HistoryMark> stepped(std::span<const HistoryMark> marks, TimeMs step
   std::vector<HistoryMark> out;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const bool last = i + 1 == marks.size() || marks[i].at / step != marks[i + 1].at / step;
-    const bool change = changes && i > 0 && marks[i].look != marks[i - 1].look;
+    const bool change = changes && (i == 0 || marks[i].look != marks[i - 1].look);
     if (last || change) out.push_back(marks[i]);
   }
   return out;
@@ -168,7 +168,7 @@ std::vector<HistoryMark> thinned(std::span<const HistoryMark> marks, TimeMs now)
     if (tier == std::end(kTiers)) continue;
     const auto step = tier->step.count();
     const bool last = i + 1 == marks.size() || marks[i].at / step != marks[i + 1].at / step;
-    const bool change = i > 0 && marks[i].look != marks[i - 1].look;
+    const bool change = i == 0 || marks[i].look != marks[i - 1].look;
     if (last || change) out.push_back(marks[i]);
   }
   return out;

@@ -2,7 +2,7 @@
 //
 // Every sample kept is one that was: nothing is averaged. Of the last hour all are kept; of older ones the
 // last of each minute (to a day), of each ten minutes (to a fortnight), of each three hours (to a year), and
-// none beyond. A sample whose state or alarm differs from the one before it stays as long as its
+// none beyond. The first sample, and one whose state or alarm differs from the one before it, stays as long as its
 // year lasts, so the moment of an alarm is never thinned away. At most kMostSamples are kept of a monitor, the newest.
 //
 // Threads: open() and append() are one thread's; read() is any thread's.

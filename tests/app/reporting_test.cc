@@ -1,6 +1,8 @@
 // From a snapshot to the prompts that drive the gap, and to a sample of the history.
 #include "app/reporting.h"
 
+#include <numbers>
+
 namespace gapwatch::app {
 namespace {
 
@@ -76,6 +78,7 @@ TEST(HistorySample, HoldsTheNumbersOfTheReport) {
   summary.best_single = 1;
   summary.ceiling = 0.625;
   summary.union_product = 0.75;
+  summary.premium_product = 0.125;
   summary.frechet_upper = 0.875;
   stats::CoverageSummary coverage;
   coverage.tau = 0.1;
@@ -88,7 +91,17 @@ TEST(HistorySample, HoldsTheNumbersOfTheReport) {
   nulls.gap.margin->mean = 0.0625;
   nulls.gap.margin->excess = 0.0625;
   report.evaluation->thresholds = {nulls};
+  report.state = "evidence";
+  report.evidence.emplace();
+  report.evidence->redeal.log_e = -std::numbers::ln10;
+  report.evidence->margin.log_e = 3 * std::numbers::ln10;
+  report.evidence->margin.reached = true;
   const auto sample = history_sample(report, 5);
+  EXPECT_EQ(sample.state, "evidence");
+  EXPECT_NEAR(*sample.redeal.log10_e, -1, 1e-12);
+  EXPECT_FALSE(sample.redeal.alarm);
+  EXPECT_NEAR(*sample.margin.log10_e, 3, 1e-12);
+  EXPECT_TRUE(sample.margin.alarm);
   EXPECT_EQ(sample.complete, 24u);
   EXPECT_EQ(sample.trials, 480u);
   EXPECT_FALSE(sample.paired);

@@ -35,7 +35,7 @@ TEST(ReportHtml, SaysEverythingTheDocumentSays) {
 
 TEST(ReportHtml, NeedsNothingElse) {
   const auto html = report_html(fixture::report());
-  EXPECT_FALSE(std::regex_search(html, std::regex("<script|<link|<img|<iframe|\\ssrc=|href=|url\\(|https?:|@import")));
+  EXPECT_FALSE(std::regex_search(html, std::regex("<script|<link|<img|<iframe|<[^>]*\\ssrc=|<[^>]*href=|url\\(|https?:|@import")));
   EXPECT_THAT(html, HasSubstr("default-src 'none'"));
   EXPECT_TRUE(html.starts_with("<!doctype html>"));
   EXPECT_TRUE(html.ends_with("</html>\n"));

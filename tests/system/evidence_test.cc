@@ -114,6 +114,8 @@ TEST(EvidenceStream, AnAlarmIsRaisedPostedOnceAcknowledgedAndSurvivesKills) {
   monitor.start();
   ASSERT_TRUE(eventually([&] { return !monitor_at(monitor, "/state").empty(); }));
   EXPECT_EQ(monitor_at(monitor, "/state"), "\"acknowledged\"");
+  // librdkafka 2.0 may abort when it is closed while it joins its group.
+  ASSERT_TRUE(eventually([&] { return json_at(monitor.get("/readyz"), "/ready") == "true"; })) << monitor.process().err();
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
   EXPECT_EQ(receiver.taken().size(), 1u);
 }
@@ -164,7 +166,7 @@ TEST(EvidenceStream, IdenticalPoliciesStayQuiet) {
   ASSERT_TRUE(eventually([&] { return monitor_at(monitor, "/state") == "\"quiet\""; })) << monitor.process().err();
   EXPECT_EQ(monitor.metric("gapwatch_alarm{monitor=\"m\",null=\"redeal\"}"), 0.0);
   ASSERT_TRUE(eventually([&] { return !monitor_at(monitor, "/population_gap/interval").empty(); }));
-  EXPECT_EQ(monitor_at(monitor, "/population_gap/interval/0"), "0.0");
+  EXPECT_EQ(std::stod(monitor_at(monitor, "/population_gap/interval/0")), 0);
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
   EXPECT_TRUE(receiver.taken().empty());
 }

@@ -63,7 +63,7 @@ function who(m: Monitor, prompts: Prompt[]): Child[] {
   const named = (names: string[]) => names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${count(names.length - 3)} more` : "");
   return [html("ul", {}, found.slice(0, 3).map((one) => html("li", { title: `${one.policy}: ${one.prompts.slice(0, 40).join(", ")}\n${context(m)}` },
     html("b", {}, one.policy), ` on ${named(one.prompts)}`))),
-    html("p", { class: "small" }, alarming(m) ? `where the best single policy, ${best}, is not reliable.` : `where the best single policy, ${best}, is not reliable; by chance, as far as is known.`)];
+    html("p", { class: "small" }, m.attribution.length > 0 ? `The evidence rests most on these; the best single policy is ${best}.` : alarming(m) ? `where the best single policy, ${best}, is not reliable.` : `where the best single policy, ${best}, is not reliable; by chance, as far as is known.`)];
 }
 
 function next(m: Monitor): string[] {
