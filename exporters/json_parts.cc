@@ -1,6 +1,5 @@
 #include "exporters/json_parts.h"
 
-#include "exporters/evidence_json.h"
 #include "exporters/report_facts.h"
 
 namespace gapwatch::exporters {
@@ -259,7 +258,8 @@ void write_monitor_open(JsonWriter& json, const MonitorReport& monitor) {
   write_gap(json, monitor);
   write_routers(json, monitor);
   write_coverage(json, monitor);
-  write_evidence(json, monitor);
+  json.key("population_gap").null().key("sequential").null();
+  json.key("attribution").begin_array().end_array();
   write_additions(json, monitor);
 }
 
