@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "app/cli.h"
 #include "app/options.h"
@@ -288,7 +289,8 @@ int calibrate(const CalibrateCommand& command) {
   const auto shape = shape_of(command, *executor);
   if (!shape) return fail(shape.error(), shape.error().action == Action::kRefuse ? kUsage : kFailed);
   const bool text = command.format == "text", terminal = isatty(STDERR_FILENO) != 0;
-  if (text && print(head_text(command, *shape)) != kOk) return kFailed;
+  // The head stands over the first case, so that a refusal is all there is.
+  std::string head = text ? head_text(command, *shape) : "";
   std::vector<Outcome> outcomes;
   for (const Case* one : *cases) {
     auto options = options_of(command, *shape);
@@ -304,7 +306,7 @@ int calibrate(const CalibrateCommand& command) {
     if (terminal) fmt::print(stderr, "\r\x1b[K");
     if (!figures) return fail(figures.error(), kUsage);
     outcomes.push_back({one, scenario.change_at, *figures});
-    if (text && print(case_text(outcomes.back())) != kOk) return kFailed;
+    if (text && print(std::exchange(head, "") + case_text(outcomes.back())) != kOk) return kFailed;
   }
   return text ? kOk : print(answer_json(command, *shape, outcomes));
 }
@@ -347,8 +349,9 @@ void add_calibrate(CLI::App& root, Chosen& chosen) {
   command->add_option("--design", given->design, "Margin evidence: auto, blocks or pairs")
       ->check(CLI::IsMember({"auto", "blocks", "pairs"}));
   command->add_option("--block", given->block, "Batches of a block (8)")->check(whole_in(1, 16));
-  command->add_option("--seed", given->seed, "Seed of everything random (1)");
-  command->add_option("--threads", given->threads, "Threads; the result does not depend on them (0: one per core)");
+  command->add_option("--seed", given->seed, "Seed of everything random (1)")->check(whole_in(0, UINT64_MAX));
+  command->add_option("--threads", given->threads, "Threads; the result does not depend on them (0: one per core)")
+      ->check(whole_in(0, 1'024));
   command->add_option("--format", given->format, "text or json")->check(CLI::IsMember({"text", "json"}));
   command->callback([&chosen, given] { chosen = [given] { return calibrate(*given); }; });
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "app/cli.h"
+#include "app/options.h"
 #include "app/pool_input.h"
 #include "base/executor.h"
 #include "exporters/json_writer.h"
@@ -334,8 +335,9 @@ void add_power(CLI::App& root, Chosen& chosen) {
   command->add_option("--tables", options.tables, "Simulated tables for each rate (200)");
   command->add_option("--replicates", options.replicates, "Null samples of each table (199)")
       ->check(CLI::Range(1, 100'000));
-  command->add_option("--seed", options.seed, "Seed of everything random");
-  command->add_option("--threads", given->threads, "Threads; the result does not depend on them (0: one per core)");
+  command->add_option("--seed", options.seed, "Seed of everything random")->check(whole_in(0, UINT64_MAX));
+  command->add_option("--threads", given->threads, "Threads; the result does not depend on them (0: one per core)")
+      ->check(whole_in(0, 1'024));
   command->add_option("--format", given->format, "text or json")->check(CLI::IsMember({"text", "json"}));
   command->callback([&chosen, given] { chosen = [given] { return power(*given); }; });
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -12,7 +13,11 @@ namespace {
 class ThreadExecutor final : public Executor {
  public:
   explicit ThreadExecutor(std::size_t threads) {
-    for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+    try {
+      for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // The system has no more threads: those there are do the work.
+    }
   }
 
   ~ThreadExecutor() override {

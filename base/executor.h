@@ -49,7 +49,7 @@ class StoppableExecutor final : public Executor {
   const std::atomic<bool>& stopping_;
 };
 
-// `threads` workers beside the caller, which works too; 0 means one per core. run() may be called
+// At most `threads` at work, the caller among them; fewer where the system gives no more; 0: one per core. run() may be called
 // by one thread at a time.
 std::unique_ptr<Executor> make_thread_executor(std::size_t threads);
 

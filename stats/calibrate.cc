@@ -181,6 +181,12 @@ AlarmCalibration summary(const std::vector<Alarms>& all, std::size_t process, do
 Status check(const CalibrationScenario& scenario, const CalibrationOptions& options) {
   if (options.streams == 0 || options.streams > 10'000'000)
     return refuse("streams must be from 1 to 10000000");
+  constexpr std::uint64_t kMostCells = 10'000'000;
+  const auto policies = scenario.stream.policies;
+  if (policies < 2) return refuse("one policy alone has nothing to differ from; a pool needs two or more");
+  if (scenario.stream.prompts > kMostCells / policies) {
+    return refuse("a simulated stream may have 10000000 cells (prompts x policies) at most");
+  }
   if (!(options.alpha > 0 && options.alpha < 1)) return refuse("alpha must lie between 0 and 1");
   if (!(scenario.responses_per_cell > 0)) return refuse("a stream needs some responses per cell");
   if (!(scenario.change_at >= 0 && scenario.change_at < scenario.responses_per_cell)) {

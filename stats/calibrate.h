@@ -28,7 +28,7 @@ namespace gapwatch::stats {
 enum class Routing {
   kSimulated,  // as the stream's traffic says, without regard to outcomes
   kBursty,     // runs of up to 40 responses on one prompt, mostly of one policy
-  kWinStay,    // after a success on a prompt stay with that policy (with probability 0.8), else at random
+  kWinStay,    // after a success on a prompt stay with that policy with probability `stay`, else at random
   kWinStayPerBatch,  // the same, but on every prompt each eight responses begin anew with the first policy
 };
 
@@ -71,7 +71,7 @@ struct Calibration {
   std::uint64_t responses = 0;  // simulated in all
 };
 
-// Refuses a scenario that makes no sense.
+// Refuses a scenario that makes no sense, or of more than 10 million cells.
 Result<Calibration> calibrate(const CalibrationScenario& scenario, const CalibrationOptions& options,
                               Executor& executor);
 

@@ -73,6 +73,15 @@ TEST(Faults, OptionsThatAreNoNumbers) {
     EXPECT_EQ(ran.status, 2) << wrong << ran.err;
     EXPECT_EQ(ran.out, "") << wrong;
   }
+  for (const char* wrong : {"calibrate --threads 100000", "calibrate --streams 0", "calibrate --seed -1", "power --threads 100000",
+                            "calibrate --prompts 1000000 --policies 1000"}) {
+    const auto ran = shell(dir, std::string("$G ") + wrong);
+    EXPECT_EQ(ran.status, 2) << wrong << ran.err;
+    EXPECT_EQ(ran.out, "") << wrong;
+  }
+  const auto alone = shell(dir, "$G calibrate events.jsonl --streams 1");
+  EXPECT_EQ(alone.status, 2) << alone.out;
+  EXPECT_NE(alone.err.find("two or more"), std::string::npos) << alone.err;
   EXPECT_EQ(shell(dir, "$G simulate identical --rate nan").status, 2);
   EXPECT_EQ(shell(dir, "$G demo --for 0s --port 0").status, 2);
   EXPECT_NE(shell(dir, "$G nope").err.find("no command \"nope\""), std::string::npos);
