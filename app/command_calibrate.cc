@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/cli.h"
+#include "app/load_config.h"
 #include "app/options.h"
 #include "app/pool_input.h"
 #include "exporters/json_writer.h"
@@ -315,7 +316,7 @@ void add_shape_options(CLI::App& command, CalibrateCommand& to) {
   auto* inputs = command.add_option("INPUT", to.input.inputs,
                                     "Files of events, or a state folder, that give the shape; without: it is stated");
   command.add_option("--config", to.input.config, "Take monitors, alpha and defaults from this config")->needs(inputs);
-  command.add_option("--input-format", to.input.input_format, "How records are read (native)")->needs(inputs);
+  command.add_option("--input-format", to.input.input_format, kFormatHelp)->needs(inputs);
   command.add_option("--monitor", to.input.monitor, "Which monitor, where the input has several")->needs(inputs);
   for (auto* option :
        {command.add_option("--prompts", to.pool.prompts, "Prompts (240)")->check(whole_in(1, 1'000'000)),

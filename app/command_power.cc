@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "app/cli.h"
+#include "app/load_config.h"
 #include "app/options.h"
 #include "app/pool_input.h"
 #include "base/executor.h"
@@ -303,7 +304,7 @@ void add_pool_options(CLI::App& command, PowerCommand& to) {
   auto& pool = to.stated;
   auto* inputs = command.add_option("INPUT", to.input.inputs, "Files of events, or a state folder, that give the pool; without: it is stated");
   command.add_option("--config", to.input.config, "Take monitors and defaults from this config")->needs(inputs);
-  command.add_option("--input-format", to.input.input_format, "How records are read (native)")->needs(inputs);
+  command.add_option("--input-format", to.input.input_format, kFormatHelp)->needs(inputs);
   command.add_option("--monitor", to.input.monitor, "Which monitor, where the input has several")->needs(inputs);
   for (auto* option : {command.add_option("--prompts", pool.prompts, "Prompts (240)"),
                        command.add_option("--policies", pool.policies, "Policies (5)"),

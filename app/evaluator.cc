@@ -88,11 +88,11 @@ void Evaluator::work() {
     }
     done.snapshot = std::move(job.snapshot);
     done.prior = {done.evaluation->prior.alpha, done.evaluation->prior.beta};
-    done.alarm_threshold = job.moment.config.alarm_threshold;
     done.at = job.at;
     done.seconds = std::chrono::duration<double>(clock_.steady_now() - start).count();
+    done.moment = std::move(job.moment);
     const std::lock_guard lock(mutex_);
-    if (era == era_) results_[job.moment.config.name] = std::move(done);
+    if (era == era_) results_[done.moment.config.name] = done;
     busy_ = false;
     ++finished_;
   }

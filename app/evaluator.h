@@ -25,8 +25,8 @@ namespace gapwatch::app {
 struct Evaluated {
   std::shared_ptr<const state::TableSnapshot> snapshot;
   std::shared_ptr<const stats::Evaluation> evaluation;
+  state::MonitorMoment moment;  // what was evaluated
   stats::BetaPrior prior;
-  double alarm_threshold = 0;
   TimeMs at = 0;        // when the snapshot was taken
   double seconds = 0;   // how long it took
 };

@@ -18,7 +18,7 @@ Result<config::Settings> settings_of(const PoolInput& input) {
     if (!loaded) return loaded.error();
     settings = std::move(*loaded);
   }
-  if (!input.input_format.empty()) settings.format = input.input_format;
+  if (auto status = use_format(settings, input.input_format); !status) return status.error();
   return settings;
 }
 
@@ -27,6 +27,7 @@ Result<std::unique_ptr<Engine>> counted(config::Settings settings, const std::ve
   settings.source = {};
   settings.source.files = files;
   settings.state.path.clear();
+  settings.dead_letters = {};
   auto engine = Engine::make(std::move(settings), clock);
   if (!engine) return engine.error();
   for (;;) {

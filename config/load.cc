@@ -140,6 +140,19 @@ void check_source(const Settings& settings, SourceNeed need, Reader& reader) {
   if (count == 0 && need == SourceNeed::kRequired) reader.fault_at("source", "is missing", allowed);
 }
 
+void check_dead_letters(const Settings& settings, Reader& reader) {
+  const auto& chosen = settings.dead_letters;
+  if (!chosen.topic.empty() && !chosen.file.empty()) {
+    reader.fault_at("dead_letters.file", "is a second place for dead letters", "either topic or file");
+  }
+  if (chosen.topic.empty()) return;
+  if (!settings.source.kafka) reader.fault_at("dead_letters.topic", "has no source.kafka to go to", "use dead_letters.file");
+  const auto& topics = settings.source.kafka ? settings.source.kafka->topics : std::vector<std::string>();
+  if (std::find(topics.begin(), topics.end(), chosen.topic) != topics.end()) {
+    reader.fault_at("dead_letters.topic", "is a topic that is read, so its letters would be read for ever", "another topic");
+  }
+}
+
 void check_token(Reader& reader) {
   if (reader.seen("http.token") && reader.seen("http.token_file")) {
     reader.fault_at("http.token_file", "gives the token twice", "either token or token_file");
@@ -228,6 +241,7 @@ Loaded read_tree(const YAML::Node& root, Reader& reader, SourceNeed need) {
   tree.require(reader);
   check_source(settings, need, reader);
   check_token(reader);
+  check_dead_letters(settings, reader);
   finish_monitors(settings, reader);
   Loaded loaded;
   loaded.faults = reader.take_faults();

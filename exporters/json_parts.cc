@@ -1,5 +1,6 @@
 #include "exporters/json_parts.h"
 
+#include "exporters/evidence_json.h"
 #include "exporters/report_facts.h"
 
 namespace gapwatch::exporters {
@@ -258,8 +259,7 @@ void write_monitor_open(JsonWriter& json, const MonitorReport& monitor) {
   write_gap(json, monitor);
   write_routers(json, monitor);
   write_coverage(json, monitor);
-  json.key("population_gap").null().key("sequential").null();
-  json.key("attribution").begin_array().end_array();
+  write_evidence(json, monitor);
   write_additions(json, monitor);
 }
 

@@ -43,6 +43,12 @@ std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, 
 // nulls, intervals and p-values are of an earlier moment. True where there is none.
 bool evaluation_is_current(const MonitorReport& monitor);
 
+// Whether the error rate of the evidence against a null is guaranteed under the traffic seen.
+bool redeal_guaranteed(const state::EvidenceMoment& evidence);
+bool margin_guaranteed(const state::EvidenceMoment& evidence);
+// The monitor's alarm: raised and not acknowledged.
+bool alarm_stands(const MonitorReport& monitor);
+
 std::string_view prior_name(config::PriorKind kind);
 
 // The states a monitor can be in, as /metrics lists them.

@@ -5,7 +5,8 @@
 #include <charconv>
 
 #include "base/log.h"
-#include "ingest/time_text.h"
+#include "base/time_text.h"
+#include "ingest/draw_id.h"
 
 namespace gapwatch::ingest {
 namespace {
@@ -170,7 +171,13 @@ class Interpreter::Reading {
     if (!outcome) return missing("neither correct nor score nor unscored says how it went");
     event_.kind = state::EventKind::kDraw;
     event_.outcome = *outcome;
+    identify();
     return true;
+  }
+
+  // Without an index the id says which draw it is.
+  void identify() {
+    if (!event_.draw && !event_.id.empty()) event_.draw = draw_of(event_.id);
   }
 
   bool draw() {
@@ -199,9 +206,7 @@ class Interpreter::Reading {
     if (!is_number(raw)) return wrong_type(Field::kScore, "a number");
     const auto value = to_double(raw.text);
     if (!value) return out_of_range(Field::kScore, "a number that a double can hold");
-    const auto at = owner_.success_at_.empty() ? owner_.success_at_.end() : owner_.success_at_.find(event_.eval);
-    const double success_at = at == owner_.success_at_.end() ? owner_.defaults_.success_at : at->second;
-    outcome = *value >= success_at ? state::Outcome::kSuccess : state::Outcome::kFailure;
+    outcome = *value >= owner_.success_at(event_) ? state::Outcome::kSuccess : state::Outcome::kFailure;
     return true;
   }
 
@@ -241,6 +246,7 @@ class Interpreter::Reading {
   bool retraction() {
     event_.kind = state::EventKind::kRetract;
     if (!event_.draw && event_.id.empty()) return missing("a retraction must name its draw (or its id)");
+    identify();
     return true;
   }
 
@@ -323,7 +329,19 @@ class Interpreter::Reading {
 };
 
 Interpreter::Interpreter(const config::EventDefaults& defaults)
-    : defaults_(defaults), success_at_(defaults.success_at_by_eval.begin(), defaults.success_at_by_eval.end()) {}
+    : defaults_(defaults),
+      by_eval_(defaults.success_at_by_eval.begin(), defaults.success_at_by_eval.end()),
+      by_scorer_(defaults.success_at_by_scorer.begin(), defaults.success_at_by_scorer.end()) {}
+
+double Interpreter::success_at(const state::Event& event) const {
+  if (!by_scorer_.empty()) {
+    if (const auto at = by_scorer_.find(event.scorer); at != by_scorer_.end()) return at->second;
+  }
+  if (!by_eval_.empty()) {
+    if (const auto at = by_eval_.find(event.eval); at != by_eval_.end()) return at->second;
+  }
+  return defaults_.success_at.value_or(1);
+}
 
 std::optional<Fault> Interpreter::interpret(const Fields& fields, std::string_view topic, state::Event& event) {
   event = {};

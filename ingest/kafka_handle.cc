@@ -132,8 +132,8 @@ Status ask(rd_kafka_t* handle, const std::string& brokers, const std::string& to
     rd_kafka_metadata_destroy(metadata);
     if (found == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
     if (found == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
-      return refuse(fmt::format("topic \"{}\" does not exist on {}; create it, or correct source.kafka.topics", topic,
-                                brokers));
+      return skip(fmt::format("topic \"{}\" does not exist on {}; create it, or correct source.kafka.topics", topic,
+                              brokers));
     }
     if (found != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || until(deadline) == milliseconds(0)) {
       return refuse(fmt::format("topic \"{}\" on {} cannot be read: {}", topic, brokers, rd_kafka_err2str(found)));

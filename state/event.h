@@ -46,6 +46,7 @@ struct Event {
   std::optional<std::uint64_t> draw;      // absent: the record's own position is its identity
   std::uint32_t successes = 0, trials = 0;  // kCounts
   std::optional<TimeMs> time;
+  std::uint64_t arrival = 0;  // the record's number in its partition: where a response without a draw stands
 };
 
 // What applying an event did. Names are the `result` labels of events_total.

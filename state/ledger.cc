@@ -9,7 +9,7 @@
 namespace gapwatch::state {
 
 Ledger::Ledger(const config::Settings& settings, Store* store)
-    : settings_(settings), store_(store), catalog_(settings) {}
+    : settings_(settings), store_(store), catalog_(settings), book_(catalog_, settings) {}
 
 Status Ledger::open() {
   if (store_ == nullptr) return {};
@@ -23,7 +23,7 @@ Status Ledger::open() {
       return refuse("the state is of format " + std::to_string(version) + ", this gapwatch reads format " +
                     std::to_string(kFormatVersion) + "; use the version that wrote it, or a new folder");
     }
-    return {};
+    return book_.load(*store_);
   }
   bool empty = true;
   auto status = store_->scan("", [&](std::string_view, std::string_view) -> Status {
@@ -41,11 +41,16 @@ Status Ledger::open() {
 
 void Ledger::replace_monitors() {
   catalog_.replace_monitors();
-  for (auto& [place, shard] : shards_) shard->forget_sums();
+  book_.monitors_replaced();
+  for (auto& [place, shard] : shards_) {
+    shard->forget_sums();
+    shard->evidence_monitors_replaced();
+  }
 }
 
 Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, std::int32_t partition) {
-  auto shard = std::make_unique<Shard>(catalog_, settings_, topic, partition);
+  drop_partition(topic, partition);
+  auto shard = std::make_unique<Shard>(catalog_, book_, settings_, topic, partition);
   if (store_ != nullptr) {
     if (auto status = shard->load(*store_); !status) return status.error();
   }
@@ -54,7 +59,14 @@ Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, s
   return next;
 }
 
-void Ledger::drop_partition(const std::string& topic, std::int32_t partition) { shards_.erase({topic, partition}); }
+void Ledger::drop_partition(const std::string& topic, std::int32_t partition) {
+  const auto at = shards_.find({topic, partition});
+  if (at == shards_.end()) return;
+  if (at->second->unsaved()) book_.roll_back();
+  shards_.erase(at);
+  looked_at_.clear();
+  split_ = {};
+}
 
 Shard* Ledger::shard(const std::string& topic, std::int32_t partition) {
   const auto at = shards_.find({topic, partition});
@@ -79,21 +91,27 @@ Status Ledger::take_all() {
 
 Status Ledger::checkpoint() {
   if (store_ == nullptr) {
-    for (auto& [place, shard] : shards_) shard->saved();
+    all_saved();
     return {};
   }
   WriteBatch batch;
   for (auto& [place, shard] : shards_) {
     if (shard->unsaved()) shard->collect(batch);
   }
+  book_.collect(batch);
   if (batch.entries.empty()) return {};
   if (auto status = store_->write(batch); !status) return status;
-  for (auto& [place, shard] : shards_) shard->saved();
+  all_saved();
   return {};
 }
 
+void Ledger::all_saved() {
+  for (auto& [place, shard] : shards_) shard->saved();
+  book_.saved();
+}
+
 bool Ledger::unsaved() const {
-  return std::any_of(shards_.begin(), shards_.end(), [](const auto& entry) { return entry.second->unsaved(); });
+  return book_.unsaved() || std::any_of(shards_.begin(), shards_.end(), [](const auto& entry) { return entry.second->unsaved(); });
 }
 
 std::size_t Ledger::dirty_rows() const {
@@ -103,6 +121,31 @@ std::size_t Ledger::dirty_rows() const {
 
 void Ledger::refresh() {
   for (auto& [place, shard] : shards_) shard->refresh();
+  look_for_split_prompts();
+}
+
+void Ledger::look_for_split_prompts() {
+  constexpr std::uint32_t kRowsAtATime = 50'000;
+  if (shards_.size() < 2) return;
+  std::uint32_t left = kRowsAtATime;
+  for (const auto& [place, shard] : shards_) {
+    auto& next = looked_at_[shard.get()];
+    for (; next < shard->rows().size() && left > 0; ++next, --left) look_for_split_prompt(*shard, shard->rows()[next]);
+  }
+}
+
+// A row counts where one that was looked at before has its prompt, so each pair once.
+void Ledger::look_for_split_prompt(const Shard& shard, const Row& row) {
+  for (const auto& [place, other] : shards_) {
+    if (other.get() == &shard) continue;
+    const auto index = other->find(row.channel, row.prompt);
+    if (!index || *index >= looked_at_[other.get()]) continue;
+    ++split_.count;
+    if (!split_.example.empty()) return;
+    split_.example = std::string(row.prompt) + " of " + catalog_.at(row.channel).eval_name + " on " + shard.topic() + "/" +
+                     std::to_string(shard.partition()) + " and " + place.first + "/" + std::to_string(place.second);
+    return;
+  }
 }
 
 namespace {
@@ -122,9 +165,18 @@ void merge(MonitorSums& into, const MonitorSums& part) {
 MonitorMoment Ledger::moment(MonitorIndex index) const {
   const auto& monitor = *catalog_.monitors()[index];
   MonitorMoment moment{monitor.config, catalog_.at(monitor.channel).eval_name, catalog_.at(monitor.channel).scorer,
-                       monitor.pool,   monitor.spec,                           {}};
+                       monitor.pool,   monitor.spec,                           {}, {}};
   moment.sums.pool = stats::PoolSums(monitor.spec);
-  for (const auto& [place, shard] : shards_) merge(moment.sums, shard->sums(index));
+  std::vector<const MonitorPart*> parts;
+  for (const auto& [place, shard] : shards_) {
+    merge(moment.sums, shard->sums(index));
+    if (const auto* part = shard->evidence().part(index)) parts.push_back(part);
+  }
+  if (monitor.config.evidence.enabled) {
+    const auto* known = book_.known(index);
+    moment.evidence = evidence_moment(known != nullptr ? *known : MonitorEvidence(), parts);
+    moment.evidence->margin_on = monitor.config.evidence.margin != config::MarginBets::kOff;
+  }
   return moment;
 }
 
@@ -150,20 +202,22 @@ std::uint64_t Ledger::prompts() const {
 TableSnapshot Ledger::snapshot(MonitorIndex index, std::size_t max_draw_cells) const {
   const auto& monitor = *catalog_.monitors()[index];
   const auto pool = monitor.pool.size();
-  std::vector<const Row*> rows;
+  std::vector<PlacedRow> rows;
   for (const auto& [place, shard] : shards_) {
     for (const auto& row : shard->rows()) {
-      if (row.channel == monitor.channel && (!monitor.slice || row.slice == *monitor.slice)) rows.push_back(&row);
+      if (row.channel == monitor.channel && (!monitor.slice || row.slice == *monitor.slice)) rows.push_back({&row, shard.get()});
     }
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->prompt < b->prompt; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const PlacedRow& a, const PlacedRow& b) { return a.row->prompt < b.row->prompt; });
   const bool with_draws = rows.size() * pool <= max_draw_cells;
 
   TableSnapshot snapshot;
+  snapshot.attribution = attribution(index, monitor, rows, catalog_, kAttributedCells);
   snapshot.table.policies = monitor.pool;
   snapshot.table.cells.reserve(rows.size() * pool);
   RowView view;
-  for (const Row* row : rows) {
+  for (const auto& [row, shard] : rows) {
     view.fill(*row, monitor);
     if (!view.any) continue;
     auto& table = snapshot.table;

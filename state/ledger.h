@@ -19,6 +19,8 @@
 #include "config/settings.h"
 #include "state/catalog.h"
 #include "state/event.h"
+#include "state/evidence_book.h"
+#include "state/evidence_moment.h"
 #include "state/shard.h"
 #include "state/store.h"
 
@@ -31,6 +33,7 @@ struct MonitorMoment {
   std::vector<std::string> pool;
   stats::SumsSpec spec;
   MonitorSums sums;
+  std::optional<EvidenceMoment> evidence;  // none where it is off
 };
 
 // One monitor's rows at one moment, for everything that needs the table: prompts by name, pool by name.
@@ -39,6 +42,7 @@ struct TableSnapshot {
   std::vector<std::string> slices;          // by prompt
   std::vector<stats::DrawSet> draws;        // prompts x pool, or empty: left out because the table is large
   std::map<std::string, std::vector<std::vector<double>>> routers;  // name -> by prompt: pool weights, or empty
+  std::vector<PolicyEvidenceShare> attribution;  // by policy name
 };
 
 class Ledger {
@@ -78,15 +82,33 @@ class Ledger {
   // The settings' monitors changed: from the next refresh() on, those are looked at.
   void replace_monitors();
 
+  // Prompts seen on a second partition, of those held here: their cells are in two rows, and no statistic of a
+  // prompt is right. Of a large state that was just read, rows are looked at bit by bit, with each refresh().
+  struct SplitPrompts {
+    std::uint64_t count = 0;
+    std::string example;  // "prompt of eval on topic/0 and topic/1"
+  };
+  const SplitPrompts& split_prompts() const { return split_; }
+
   const Catalog& catalog() const { return catalog_; }
+  EvidenceBook& book() { return book_; }
+  const config::Settings& settings() const { return settings_; }
   std::uint64_t cells() const;
   std::uint64_t prompts() const;
 
  private:
+  void all_saved();
+
   const config::Settings& settings_;
   Store* store_;
   Catalog catalog_;
+  EvidenceBook book_;
   std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
+
+  void look_for_split_prompts();
+  void look_for_split_prompt(const Shard& shard, const Row& row);
+  SplitPrompts split_;
+  std::map<const Shard*, std::uint32_t> looked_at_;  // rows of each shard
 };
 
 }  // namespace gapwatch::state

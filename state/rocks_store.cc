@@ -6,6 +6,8 @@
 #include <rocksdb/write_batch.h>
 
 #include <filesystem>
+#include <mutex>
+#include <shared_mutex>
 
 #include "state/store.h"
 
@@ -75,7 +77,8 @@ class RocksStore final : public Store {
       : options_(std::move(options)), db_(std::move(db)) {}
 
   Result<std::optional<std::string>> get(std::string_view key) override {
-    if (auto status = ensure_open(); !status) return status.error();
+    Reading reading(mutex_, std::defer_lock);
+    if (auto status = open_for(reading); !status) return status.error();
     std::string value;
     const auto status = db_->Get(rocksdb::ReadOptions(), slice(key), &value);
     if (status.IsNotFound()) return std::optional<std::string>();
@@ -85,10 +88,11 @@ class RocksStore final : public Store {
 
   Status scan(std::string_view prefix,
               const std::function<Status(std::string_view, std::string_view)>& visit) override {
-    if (auto status = ensure_open(); !status) return status;
-    rocksdb::ReadOptions reading;
-    reading.fill_cache = false;
-    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(reading));
+    Reading reading(mutex_, std::defer_lock);
+    if (auto status = open_for(reading); !status) return status;
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options));
     for (it->Seek(slice(prefix)); it->Valid() && it->key().starts_with(slice(prefix)); it->Next()) {
       const auto key = it->key(), value = it->value();
       if (auto status = visit({key.data(), key.size()}, {value.data(), value.size()}); !status) return status;
@@ -104,12 +108,15 @@ class RocksStore final : public Store {
       if (!status.ok()) return explain(options_.path, status);
     }
     if (auto status = ensure_room(rocks.GetDataSize()); !status) return status;
-    if (auto status = ensure_open(); !status) return status;
+    Reading reading(mutex_, std::defer_lock);
+    if (auto status = open_for(reading); !status) return status;
     rocksdb::WriteOptions writing;
     writing.sync = true;
     const auto status = db_->Write(writing, &rocks);
     if (status.ok()) return {};
     // A database that failed to write takes nothing more; opened anew it holds what was durable before.
+    reading.unlock();
+    const std::unique_lock alone(mutex_);
     db_.reset();
     return explain(options_.path, status);
   }
@@ -125,11 +132,18 @@ class RocksStore final : public Store {
   }
 
  private:
-  Status ensure_open() {
-    if (db_) return {};
-    auto opened = open_database(options_);
-    if (!opened) return opened.error();
-    db_ = std::move(*opened);
+  using Reading = std::shared_lock<std::shared_mutex>;
+
+  // The database stays open while `reading` is held.
+  Status open_for(Reading& reading) {
+    for (reading.lock(); !db_; reading.lock()) {
+      reading.unlock();
+      const std::unique_lock alone(mutex_);
+      if (db_) continue;
+      auto opened = open_database(options_);
+      if (!opened) return opened.error();
+      db_ = std::move(*opened);
+    }
     return {};
   }
 
@@ -142,6 +156,7 @@ class RocksStore final : public Store {
   }
 
   const RocksOptions options_;
+  std::shared_mutex mutex_;  // of the pointer
   std::unique_ptr<rocksdb::DB> db_;  // null after a failed write, until the next call
 };
 

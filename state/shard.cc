@@ -30,12 +30,14 @@ void count(Cell& cell, DrawOutcome outcome, int sign) {
 
 }  // namespace
 
-Shard::Shard(Catalog& catalog, const config::Settings& settings, std::string topic, std::int32_t partition)
+Shard::Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+             std::int32_t partition)
     : catalog_(catalog),
       settings_(settings),
       topic_(std::move(topic)),
       partition_(partition),
-      place_(partition_place(topic_, partition)) {}
+      place_(partition_place(topic_, partition)),
+      evidence_(catalog, book, rows_, place_) {}
 
 Row* Shard::find_row(ChannelId channel, std::string_view prompt) {
   const auto at = row_of_.find({channel.value, prompt});
@@ -118,6 +120,11 @@ void Shard::prefetch(std::span<const Aim> aims, std::span<const Event> events) c
   each_cell([](const Cell& cell, const Event& event) {
     if (event.draw.value_or(0) >= 64) cell.draws.prefetch();
   });
+  for (const bool deeper : {false, true}) {
+    for (const auto& aim : aims) {
+      if (aim.row != nullptr) evidence_.prefetch(*aim.row, deeper);
+    }
+  }
 }
 
 ApplyResult Shard::apply_at(Aim aim, const Event& event) {
@@ -126,7 +133,8 @@ ApplyResult Shard::apply_at(Aim aim, const Event& event) {
 
   Row* row = aim.row != nullptr ? aim.row : find_row(aim.channel, event.prompt);
   if (row == nullptr) {
-    if (event.kind == EventKind::kRetract) return {Applied::kUnmatched, {}};
+    const bool remembered = event.time && event.draw && settings_.events.later_wins;
+    if (event.kind == EventKind::kRetract && !remembered) return {Applied::kUnmatched, {}};
     if (rows_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
     row = &add_row(aim.channel, event.prompt);
   }
@@ -152,14 +160,33 @@ void Shard::change(Row& row, Cell& target, DrawOutcome before, DrawOutcome now) 
   cells_ += !target.empty();
 }
 
+// Equal times leave it to the order of the stream. An event without a time changes none.
+bool Shard::superseded(Row& row, Cell& target, const Event& event) {
+  if (!event.time || !event.draw || !settings_.events.later_wins) return false;
+  if (target.times == kNoTimes) {
+    target.times = static_cast<std::uint32_t>(times_.size());
+    times_.emplace_back();
+  }
+  auto& times = times_[target.times];
+  const auto known = times.get(*event.draw);
+  if (known && *event.time < *known) return true;
+  if (known && *event.time == *known) return false;
+  times.set(*event.draw, *event.time);
+  mark_unsaved(row);
+  return false;
+}
+
 ApplyResult Shard::apply_draw(Row& row, std::uint32_t column, const Event& event) {
   const auto now = code(event.outcome);
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
+  const bool late = superseded(row, target, event);
   if (before == now) return {Applied::kDuplicate, {}};
+  if (late) return {Applied::kCorrection, kSuperseded};
   if (std::max(target.trials, target.unscored) >= kMaxCount) return {Applied::kRejected, "count_overflow"};
   change(row, target, before, now);
   if (event.draw) target.draws.exchange(*event.draw, now);
+  evidence_.changed(row, column, event, before, now);
   return {before == DrawOutcome::kAbsent ? Applied::kApplied : Applied::kCorrection, {}};
 }
 
@@ -178,9 +205,11 @@ ApplyResult Shard::apply_counts(Row& row, std::uint32_t column, const Event& eve
 ApplyResult Shard::apply_retract(Row& row, std::uint32_t column, const Event& event) {
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
+  if (superseded(row, target, event)) return {Applied::kUnmatched, kSuperseded};
   if (before == DrawOutcome::kAbsent) return {Applied::kUnmatched, {}};
   change(row, target, before, DrawOutcome::kAbsent);
   target.draws.exchange(*event.draw, DrawOutcome::kAbsent);
+  evidence_.changed(row, column, event, before, DrawOutcome::kAbsent);
   return {Applied::kRetracted, {}};
 }
 

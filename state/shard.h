@@ -22,6 +22,7 @@
 
 #include "state/catalog.h"
 #include "state/event.h"
+#include "state/evidence_shard.h"
 #include "state/row.h"
 #include "state/store.h"
 #include "state/summed_rows.h"
@@ -54,13 +55,16 @@ struct RowView {
 
 struct ApplyResult {
   Applied applied = Applied::kApplied;
-  std::string_view reason;  // of kRejected: a fixed word
+  std::string_view reason;  // of kRejected: a fixed word; kSuperseded where a later event came first
 };
+
+inline constexpr std::string_view kSuperseded = "superseded";
 
 class Shard {
  public:
   // `topic` and `partition` are the shard's place in the store.
-  Shard(Catalog& catalog, const config::Settings& settings, std::string topic, std::int32_t partition);
+  Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+        std::int32_t partition);
 
   // Reads everything of this partition. Refuses damaged state, naming the key.
   Status load(Store& store);
@@ -89,9 +93,18 @@ class Shard {
   // durable call saved(); if it never becomes so, the next collect() has it again.
   void collect(WriteBatch& batch);
   void saved();
-  bool unsaved() const { return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty(); }
+  bool unsaved() const {
+    return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty() || evidence_.unsaved();
+  }
 
+  const ShardEvidence& evidence() const { return evidence_; }
+  void evidence_monitors_replaced() { evidence_.monitors_replaced(); }
   const std::deque<Row>& rows() const { return rows_; }
+  // The index of a prompt's row, if there is one.
+  std::optional<std::uint32_t> find(ChannelId channel, std::string_view prompt) const {
+    const auto at = row_of_.find({channel.value, prompt});
+    return at == row_of_.end() ? std::nullopt : std::optional(at->second);
+  }
   using Routes = std::map<std::pair<std::uint32_t, std::string>, RouteSet, std::less<>>;  // by (eval id, prompt)
   const Routes& routes() const { return routes_; }
   std::uint64_t cells() const { return cells_; }  // with anything in them
@@ -144,6 +157,8 @@ class Shard {
   void prefetch(std::size_t touched) const;
 
   ApplyResult apply_draw(Row& row, std::uint32_t column, const Event& event);
+  // Whether an event on this draw with a later time was applied before; else its time is the latest now.
+  bool superseded(Row& row, Cell& cell, const Event& event);
   ApplyResult apply_counts(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_retract(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_route(const Event& event);
@@ -163,11 +178,14 @@ class Shard {
   std::deque<Row> rows_;
   std::deque<std::string> prompt_names_;
   boost::unordered_flat_map<RowKey, std::uint32_t, RowKeyHash> row_of_;
+  std::deque<DrawTimes> times_;  // of the cells that have any
   std::vector<std::uint32_t> touched_rows_, unsaved_rows_;
   std::uint64_t cells_ = 0;
   std::uint32_t last_channel_ = UINT32_MAX;
   std::vector<std::uint32_t> rows_in_channel_;
   std::string version_scratch_;
+
+  ShardEvidence evidence_;
 
   Routes routes_;
   std::vector<std::pair<std::string, std::string>> new_routes_;                    // stored key and value

@@ -39,10 +39,11 @@ void Shard::collect(WriteBatch& batch) {
   const auto first = static_cast<std::ptrdiff_t>(batch.entries.size());
   for (const auto index : unsaved_rows_) {
     const Row& row = rows_[index];
-    batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch)));
+    batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch), times_));
   }
   for (const auto& [key, value] : new_routes_) batch.put(key, value);
   if (next_offset_) batch.put(offset_key(place_), encode_offset(*next_offset_));
+  evidence_.collect(batch);
   std::stable_sort(batch.entries.begin() + first, batch.entries.end(),
                    [](const auto& a, const auto& b) { return a.key < b.key; });
 }
@@ -51,6 +52,7 @@ void Shard::saved() {
   for (const auto index : unsaved_rows_) rows_[index].unsaved = false;
   unsaved_rows_.clear();
   new_routes_.clear();
+  evidence_.saved();
   stored_names_ = collected_names_;
   saved_offset_ = next_offset_;
 }
@@ -63,9 +65,13 @@ Status Shard::load_row(std::string_view key, std::string_view value, const std::
   const auto channel = catalog_.channel(name->eval, name->scorer);
   Row& row = add_row(channel, name->prompt);
   row.slice = catalog_.slice(decoded->slice);
-  for (auto& [policy, stored] : decoded->cells) {
+  for (auto& [policy, stored, times] : decoded->cells) {
     if (policy >= names.size()) return refuse("a cell names a policy that the dictionary lacks");
     cells_ += !stored.empty();
+    if (!times.empty()) {
+      stored.times = static_cast<std::uint32_t>(times_.size());
+      times_.push_back(std::move(times));
+    }
     cell(row, catalog_.stored_column(channel, names[policy])) = std::move(stored);
   }
   return {};
@@ -108,7 +114,12 @@ Status Shard::load(Store& store) {
   };
   status = each(KeyKind::kRow, [&](auto key, auto value) { return load_row(key, value, names); });
   if (!status) return status;
-  return each(KeyKind::kRoute, [&](auto key, auto value) { return load_route(key, value); });
+  status = each(KeyKind::kRoute, [&](auto key, auto value) { return load_route(key, value); });
+  if (!status) return status;
+  const auto row_of = [this](ChannelId channel, std::string_view prompt) -> const Row* { return find_row(channel, prompt); };
+  status = each(KeyKind::kPartitionEvidence, [&](auto key, auto value) { return evidence_.load_part(key, value, row_of); });
+  if (!status) return status;
+  return each(KeyKind::kPromptEvidence, [&](auto key, auto value) { return evidence_.load_prompt(key, value, row_of); });
 }
 
 }  // namespace gapwatch::state

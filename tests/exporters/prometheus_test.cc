@@ -167,8 +167,23 @@ TEST(Metrics, ExportsTheStatisticsUnderTheirNames) {
   EXPECT_EQ(scrape.value("gapwatch_evaluation_timestamp_seconds", monitor), 1.79e9);
 }
 
-TEST(Metrics, SaysWhetherTheLastReloadWasTaken) {
+TEST(Metrics, SaysWhatAMonitorLooksAtAndWhetherItIsWhole) {
+  auto monitor = fixture::full_monitor();
+  monitor.split_prompts = 3;
+  const Scrape scrape(text_of(only(monitor)));
+  EXPECT_EQ(scrape.value("gapwatch_monitor_info", {{"monitor", "math500"}, {"eval", "math500"}, {"scorer", "lexical"}, {"slice", ""},
+                                                   {"window", "all"}, {"tau", "0.1"}, {"alpha", "0.01"}}), 1);
+  EXPECT_EQ(scrape.value("gapwatch_split_prompts", {{"monitor", "math500"}}), 3);
+  // Prometheus' linter wants no label `quantile` on a gauge.
+  EXPECT_EQ(scrape.types.at("gapwatch_trials"), "untyped");
+  EXPECT_EQ(scrape.types.at("gapwatch_null_quantile_ratio"), "untyped");
+}
+
+TEST(Metrics, SaysWhetherTheLastReloadWasTakenAndTheStateIsWritten) {
   Published published;
+  EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_state_writable"), 1);
+  published.stream.state_writable = false;
+  EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_state_writable"), 0);
   EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_config_reload_success"), 1);
   published.stream.config_reload_success = false;
   EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_config_reload_success"), 0);
@@ -178,7 +193,8 @@ TEST(Metrics, UndefinedIsAbsent) {
   const Scrape scrape(text_of(only(fixture::empty_monitor())));
   std::set<std::string> names;
   for (const auto& sample : scrape.samples) names.insert(sample.name);
-  EXPECT_THAT(names, testing::UnorderedElementsAre("gapwatch_prompts", "gapwatch_monitor_state", "gapwatch_cells",
+  EXPECT_THAT(names, testing::UnorderedElementsAre("gapwatch_prompts", "gapwatch_monitor_state",
+                                                   "gapwatch_monitor_info", "gapwatch_cells", "gapwatch_state_writable",
                                                    "gapwatch_state_bytes", "gapwatch_rebalances_total",
                                                    "gapwatch_config_reload_success", "gapwatch_build_info"));
   const Scrape early(text_of(only(fixture::unevaluated_monitor())));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ingest/decoder.h"
+#include "ingest/draw_id.h"
 #include "ingest/fields.h"
 #include "ingest/reasons.h"
 
@@ -211,6 +212,9 @@ TEST_F(DecodeRules, ARetractionNamesItsDraw) {
   EXPECT_EQ(e.kind, EventKind::kRetract);
   EXPECT_EQ(e.draw, 3u);
   EXPECT_EQ(event(R"({"prompt":"p","policy":"a","id":"x","retract":true})").kind, EventKind::kRetract);
+  EXPECT_EQ(event(R"({"prompt":"p","policy":"a","id":"x","retract":true})").draw, draw_of("x"));
+  EXPECT_EQ(event(with(R"("id":"x")")).draw, draw_of("x"));
+  EXPECT_EQ(event(with(R"("id":"x","draw":3)")).draw, 3u);
   EXPECT_EQ(event(with(R"("draw":3,"retract":true)")).kind, EventKind::kRetract);
   EXPECT_EQ(event(with(R"("retract":false)")).kind, EventKind::kDraw);
   EXPECT_THAT(fault(R"({"prompt":"p","policy":"a","retract":true})"), HasSubstr("missing_field"));

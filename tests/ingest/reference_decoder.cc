@@ -5,6 +5,8 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "ingest/draw_id.h"
+
 namespace gapwatch::testing {
 namespace {
 
@@ -225,13 +227,19 @@ class Rules {
       counts(e, !outcome.empty() || retract);
     } else if (retract) {
       if (!e.draw && e.id.empty()) throw Bad("no draw");
+      identify(e);
       e.kind = "retract";
     } else {
       if (outcome.empty()) throw Bad("no outcome");
       e.kind = "draw";
       e.outcome = outcome;
+      identify(e);
     }
     return e;
+  }
+
+  static void identify(ReferenceEvent& e) {
+    if (!e.draw && !e.id.empty()) e.draw = ingest::draw_of(e.id);
   }
 
  private:

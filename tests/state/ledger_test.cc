@@ -327,7 +327,13 @@ TEST(Ledger, DamageIsFoundAndNamed) {
       batch.put(key, value.substr(0, cut));
       ASSERT_TRUE(damaged.write(batch));
       Ledger ledger(settings, &damaged);
-      ASSERT_TRUE(ledger.open());
+      const auto opened = ledger.open();
+      if (key[0] == 'A') {
+        ASSERT_FALSE(opened) << "cut at " << cut;
+        EXPECT_NE(opened.error().message.find("monitor \"eval.scorer\""), std::string::npos) << opened.error().message;
+        continue;
+      }
+      ASSERT_TRUE(opened);
       const auto taken = ledger.take_partition("t", 0);
       ASSERT_FALSE(taken) << "cut at " << cut;
       EXPECT_NE(taken.error().message.find("t/0"), std::string::npos) << taken.error().message;

@@ -3,27 +3,15 @@
 
 #include <simdjson.h>
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
+#include "tests/support/eventually.h"
 #include "tests/support/http.h"
 #include "tests/support/process.h"
 
 namespace gapwatch::testing {
-
-// Asks until `done` or two minutes are over: for what another process does in its own time.
-inline bool eventually(const std::function<bool()>& done) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
 
 class MonitorProcess {
  public:
