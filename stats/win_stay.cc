@@ -7,15 +7,18 @@ namespace gapwatch::stats {
 
 namespace {
 
+// Multiples of 2^-16 below 2^37 add without error in a double, so that no order of prompts or partitions changes a bit.
+double rounded(double term) { return std::nearbyint(term * 0x1p16) * 0x1p-16; }
+
 double deviation(const StayCell& cell) {
   if (cell.followed == 0) return 0;
-  return cell.winning_stays - static_cast<double>(cell.wins) * cell.stays / cell.followed;
+  return rounded(cell.winning_stays - static_cast<double>(cell.wins) * cell.stays / cell.followed);
 }
 
 double variance(const StayCell& cell) {
   const double n = cell.followed;
   if (n < 2) return 0;
-  return cell.wins * (n - cell.wins) * cell.stays * (n - cell.stays) / (n * n * (n - 1));
+  return rounded(cell.wins * (n - cell.wins) * cell.stays * (n - cell.stays) / (n * n * (n - 1)));
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ struct StayPrompt {
   friend bool operator==(const StayPrompt&, const StayPrompt&) = default;
 };
 
-// Summed over prompts; a caller adds those of several partitions.
+// Summed over prompts; a caller adds those of several partitions. Each cell's terms are rounded to multiples of 2^-16:
+// the sums are exact and the same in any order, up to 2^37.
 struct StaySum {
   double deviation = 0, variance = 0;
   std::uint64_t followed = 0;

@@ -46,7 +46,7 @@ TEST_F(ReportJson, HasTheSchemasKeysInOrder) {
       // The detail (docs/STATISTICS.md).
       "comparators", "intervals", "priors", "cross_fit", "family", "chain", "thresholds", "mixture_matched",
       "posterior_rauc", "rate_correlation", "draw_correlation", "strata", "best_of_r", "prefix_path", "prefix_permuted",
-      "subpools", "lineages", "winners_curse", "draw_checks", "routing_identity", "plurality", "driving_prompts"};
+      "subpools", "lineages", "winners_curse", "draw_checks", "routing_identity", "plurality", "confirmatory_looks", "driving_prompts"};
   const simdjson::dom::array monitors = root["monitors"].get_array().value();
   for (const auto monitor : monitors) EXPECT_EQ(keys(monitor), expected);
   EXPECT_THAT(keys(full()["oracle"]),

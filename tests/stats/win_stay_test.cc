@@ -1,5 +1,6 @@
 #include "stats/win_stay.h"
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -15,9 +16,9 @@ TEST(WinStay, AWorkedCell) {
   }
   EXPECT_EQ(prompt.cells[0], (StayCell{3, 2, 2, 2}));
   EXPECT_EQ(prompt.cells[1], (StayCell{1, 1, 0, 0}));
-  // deviation 2 - 2 2 / 3, variance 2 1 2 1 / (9 2)
-  EXPECT_DOUBLE_EQ(sum.deviation, 2.0 / 3);
-  EXPECT_DOUBLE_EQ(sum.variance, 2.0 / 9);
+  // deviation 2 - 2 2 / 3, variance 2 1 2 1 / (9 2), to 2^-17
+  EXPECT_NEAR(sum.deviation, 2.0 / 3, 0x1p-17);
+  EXPECT_NEAR(sum.variance, 2.0 / 9, 0x1p-17);
   EXPECT_EQ(sum.followed, 4u);
   EXPECT_FALSE(sum.z()) << "too little to say anything";
 }
@@ -68,12 +69,22 @@ TEST(WinStay, FixedRoundsSayNothing) {
 }
 
 TEST(WinStay, SumsOverPartitionsAdd) {
-  auto left = run(1, 0.7, 0.3);
-  const auto right = run(2, 0.7, 0.3);
-  const auto deviation = left.deviation + right.deviation;
-  left.add(right);
-  EXPECT_EQ(left.deviation, deviation);
-  EXPECT_EQ(left.followed, 2u * 50 * 199);
+  // One pass over prompts of three partitions in turn, and each partition by itself: the same to the last bit.
+  std::mt19937_64 random(1);
+  std::vector<StayPrompt> together(99), apart(99);
+  StaySum whole;
+  std::array<StaySum, 3> parts;
+  for (int t = 0; t < 50'000; ++t) {
+    const auto prompt = random() % together.size();
+    const auto policy = static_cast<std::uint32_t>(random() % 7);
+    const bool success = random() % 3 == 0;
+    whole.add(together[prompt], policy, success);
+    parts[prompt % 3].add(apart[prompt], policy, success);
+  }
+  StaySum sum = parts[2];
+  sum.add(parts[0]), sum.add(parts[1]);
+  EXPECT_EQ(sum, whole);
+  EXPECT_EQ(sum.followed, 50'000u - 99);
 }
 
 }  // namespace
