@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,11 @@ struct Raw {
   std::string_view text;    // of kString: unescaped, valid UTF-8; of kInteger and kNumber: valid as JSON
   std::uint64_t value = 0;  // of a kInteger of at most 18 characters and no sign; else 0
 };
+
+inline bool is_number(const Raw& raw) { return raw.kind == Kind::kInteger || raw.kind == Kind::kNumber; }
+
+// A number too small for a double is zero, as in every JSON reader; one too large, and what is no number, is nothing.
+std::optional<double> to_double(std::string_view text);
 
 struct Entry {
   std::string_view key;

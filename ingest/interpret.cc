@@ -25,19 +25,6 @@ std::string shown(const Raw& raw) {
   }
 }
 
-// A number too small for a double is zero, as in every JSON reader; one too large is not a number.
-std::optional<double> to_double(std::string_view text) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code == std::errc()) return value;
-  const auto exponent = text.find_first_of("eE");
-  const bool tiny = exponent == text.npos ? text.find_first_of("123456789") > text.find('.')
-                                          : text.substr(exponent + 1).starts_with('-');
-  return tiny ? std::optional(0.0) : std::nullopt;
-}
-
-bool is_number(const Raw& raw) { return raw.kind == Kind::kInteger || raw.kind == Kind::kNumber; }
-
 std::optional<std::uint64_t> to_unsigned(const Raw& raw) {
   if (raw.value != 0 || raw.text == "0" || raw.text == "-0") return raw.value;
   std::uint64_t value = 0;

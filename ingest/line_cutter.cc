@@ -91,7 +91,7 @@ std::size_t LineCutter::line_end() {
 
 void LineCutter::add(std::string_view line, PartitionIndex partition, Offset from, std::vector<Record>& records) {
   if (line.ends_with('\r')) line.remove_suffix(1);
-  if (skipping_ || line.empty()) return;
+  if (skipping_ || line.empty() || (shape_ != FileShape::kCsv && trimmed(line).empty())) return;
   if (shape_ == FileShape::kCsv && names_.empty()) {
     names_ = line.substr(0, max_line_bytes_);
     return;

@@ -24,7 +24,7 @@ class LineCutter {
   bool empty() const { return begin_ == text_.size(); }
   // Of kCsv: the line of the columns' names, once it was cut.
   std::string_view names() const { return names_; }
-  // The number of the record that begins where the text was cut to. Empty lines have one, too.
+  // The number of the record that begins where the text was cut to. Empty lines and lines of spaces have one, too.
   Offset next_line() const { return line_; }
 
  private:

@@ -15,17 +15,6 @@ namespace {
 using config::TimeUnit;
 using state::Outcome;
 
-bool is_number(const Raw& raw) { return raw.kind == Kind::kInteger || raw.kind == Kind::kNumber; }
-
-std::optional<double> to_double(std::string_view text) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code == std::errc() || code == std::errc::result_out_of_range) {
-    return std::isfinite(value) ? std::optional(value) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
 // Milliseconds of a number in this unit; nothing where it is no such number or lies before 1970.
 std::optional<std::uint64_t> to_milliseconds(std::string_view text, TimeUnit unit) {
   if (unit == TimeUnit::kSeconds) {

@@ -226,7 +226,7 @@ TEST(Load, UnknownKeysNameTheNearest) {
   EXPECT_THAT(
       faults("zzzzzzzz: 1\n"),
       ElementsAre(
-          "c.yaml:1:1: zzzzzzzz: is not known; known here: format, threads, alarms, source, events, dead_letters, state, http, "
+          "c.yaml:1:1: zzzzzzzz: is not known; known here: format, alarms, threads, source, events, dead_letters, state, http, "
           "limits, monitor_defaults, monitors"));
   EXPECT_THAT(faults("state.path: /x\n"), ElementsAre(HasSubstr("is not known")));
   EXPECT_THAT(faults(monitor("<<: 1")), ElementsAre(HasSubstr("monitors[0].<<: is not known")));

@@ -196,7 +196,8 @@ TEST(Metrics, UndefinedIsAbsent) {
   EXPECT_THAT(names, testing::UnorderedElementsAre("gapwatch_prompts", "gapwatch_monitor_state",
                                                    "gapwatch_monitor_info", "gapwatch_cells", "gapwatch_state_writable",
                                                    "gapwatch_state_bytes", "gapwatch_rebalances_total",
-                                                   "gapwatch_config_reload_success", "gapwatch_build_info"));
+                                                   "gapwatch_config_reload_success", "gapwatch_build_info",
+                                                   "gapwatch_dead_letters_total", "gapwatch_stream_split_prompts"));
   const Scrape early(text_of(only(fixture::unevaluated_monitor())));
   for (const auto& sample : early.samples) {
     EXPECT_NE(sample.name, "gapwatch_p_value");

@@ -159,7 +159,7 @@ TEST_F(RoutesTest, UnknownMonitorsAndPlacesAreNotFound) {
     EXPECT_EQ(answer.status, 404) << target;
     EXPECT_THAT(answer.body, HasSubstr("\"error\"")) << target;
   }
-  EXPECT_EQ(post("/api/v1/monitors/math500").status, 405);
+  EXPECT_EQ(post("/api/v1/monitors").status, 405);
 }
 
 TEST_F(RoutesTest, NamesAreDecodedOnceAndMayHoldASlash) {
