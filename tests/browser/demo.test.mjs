@@ -7,7 +7,7 @@ import { launch, openPage, screenshots } from "./support.mjs";
 let gapwatch, browser, page, url;
 
 before(async () => {
-  gapwatch = new Gapwatch("demo", "demo", "--port", "0", "--rate", "4000", "--emerges-after", "4");
+  gapwatch = new Gapwatch("demo", "demo", "--port", "0", "--rate", "1500", "--emerges-after", "4");
   url = await gapwatch.url();
   browser = await launch();
   page = await openPage(browser, url);
