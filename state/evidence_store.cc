@@ -49,7 +49,6 @@ bool readable_part(std::string_view bytes) {
   MonitorPart part;
   EvidenceReader read(in, anywhere);
   read(part.evidence);
-  read(part.stay);
   return read.ok() && in.done() && sound(part.evidence, columns);
 }
 
@@ -82,7 +81,6 @@ std::string ShardEvidence::encode_part(const Track& track) const {
   for (std::uint32_t column = 0; column < columns.size(); ++column) out.string(columns.name(column));
   EvidenceWriter write(out, [&](stats::PromptKey key) { return prompt_name(track, key); });
   write(track.part.evidence);
-  write(track.part.stay);
   return out.take();
 }
 
@@ -96,20 +94,22 @@ std::string ShardEvidence::encode_prompt(const Track& track, std::uint32_t place
   write(gone == track.gone.end() ? std::vector<Gone>() : gone->second);
   const auto watched = track.slots[place].watched;
   write(watched != kNoColumn);
-  if (watched != kNoColumn) write(track.stay[watched]);
+  if (watched != kNoColumn) write(track.part.watched[watched]);
   return out.take();
 }
 
 bool ShardEvidence::unsaved() const {
+  line_.drain();
   return !outdated_.empty() || std::any_of(tracks_.begin(), tracks_.end(), [](const auto& track) {
-    return track != nullptr && track->part_unsaved;
+    return track != nullptr && (track->part_unsaved || track->columns_unsaved);
   });
 }
 
 void ShardEvidence::collect(WriteBatch& batch) const {
+  line_.drain();
   for (const auto& key : outdated_) batch.erase(key);
   for (const auto& track : tracks_) {
-    if (track == nullptr || !track->part_unsaved) continue;
+    if (track == nullptr || !(track->part_unsaved || track->columns_unsaved)) continue;
     batch.put(partition_evidence_key(place_, track->name), encode_part(*track));
     for (const auto place : track->unsaved) {
       batch.put(prompt_evidence_key(place_, track->name, prompt_name(*track, {place})), encode_prompt(*track, place));
@@ -118,6 +118,7 @@ void ShardEvidence::collect(WriteBatch& batch) const {
 }
 
 void ShardEvidence::collect_all(WriteBatch& batch) const {
+  line_.drain();
   for (const auto& track : tracks_) {
     if (track == nullptr) continue;
     batch.put(partition_evidence_key(place_, track->name), encode_part(*track));
@@ -129,12 +130,13 @@ void ShardEvidence::collect_all(WriteBatch& batch) const {
 }
 
 void ShardEvidence::saved() {
+  line_.drain();
   outdated_.clear();
   for (const auto& track : tracks_) {
     if (track == nullptr) continue;
     for (const auto place : track->unsaved) track->slots[place].unsaved = false;
     track->unsaved.clear();
-    track->part_unsaved = false;
+    track->part_unsaved = track->columns_unsaved = false;
   }
 }
 
@@ -142,6 +144,7 @@ bool ShardEvidence::decode_part(std::string_view bytes, Track& track, const RowO
   ByteReader in(bytes);
   in.u8(), in.varint();
   track.part.seed = in.u64();
+  track.seeded = track.part.seed != 0;
   const auto columns = in.varint();
   if (columns > in.left()) return false;
   for (std::uint64_t i = 0; i < columns; ++i) track.part.columns.intern(in.string());
@@ -153,7 +156,6 @@ bool ShardEvidence::decode_part(std::string_view bytes, Track& track, const RowO
     return stats::PromptKey{place};
   });
   read(track.part.evidence);
-  read(track.part.stay);
   return read.ok() && in.done() && track.part.columns.size() == columns && sound(track.part.evidence, columns);
 }
 
@@ -169,8 +171,8 @@ bool ShardEvidence::decode_prompt(std::string_view bytes, Track& track, std::uin
   bool watched = false;
   read(watched);
   if (watched) {
-    slot.watched = static_cast<std::uint32_t>(track.stay.size());
-    read(track.stay.emplace_back());
+    slot.watched = static_cast<std::uint32_t>(track.part.watched.size());
+    read(track.part.watched.emplace_back());
   }
   return read.ok() && in.done() && sound(slot.evidence, track.part.columns.size());
 }

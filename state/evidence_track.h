@@ -10,7 +10,7 @@ inline constexpr std::uint32_t kNotAsked = UINT32_MAX - 1;     // whether the po
 
 struct Slot {
   stats::PromptEvidence evidence;
-  std::uint32_t watched = kNoColumn;  // where in Track::stay
+  std::uint32_t watched = kNoColumn;  // where in MonitorPart::watched
   bool unsaved = false;
   // A response has entered.
   bool any() const { return !evidence.members.empty(); }
@@ -35,11 +35,14 @@ struct ShardEvidence::Track final : stats::PromptEvidenceSource {
   std::optional<stats::EvidenceEngine> engine;
   MonitorPart part;
   std::deque<Slot> slots;                 // by place
-  std::vector<stats::StayPrompt> stay;    // of the prompts watched
   boost::unordered_flat_map<std::uint32_t, std::vector<Gone>> gone;  // by place
-  std::vector<std::uint32_t> column_of;   // by channel column
   std::vector<std::uint32_t> unsaved;     // places
   bool part_unsaved = false;
+
+  // The counting thread's own.
+  std::vector<std::uint32_t> column_of;   // by channel column
+  bool columns_unsaved = false;
+  bool seeded = false;                    // a bet with the seed is on its way
 
   // The engine, once the seed is known (or while nothing that is random can close).
   stats::EvidenceEngine& bets() {

@@ -40,6 +40,7 @@ Status Ledger::open() {
 }
 
 void Ledger::replace_monitors() {
+  line_.drain();
   catalog_.replace_monitors();
   book_.monitors_replaced();
   for (auto& [place, shard] : shards_) {
@@ -50,7 +51,7 @@ void Ledger::replace_monitors() {
 
 Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, std::int32_t partition) {
   drop_partition(topic, partition);
-  auto shard = std::make_unique<Shard>(catalog_, book_, settings_, topic, partition);
+  auto shard = std::make_unique<Shard>(catalog_, book_, line_, settings_, topic, partition);
   if (store_ != nullptr) {
     if (auto status = shard->load(*store_); !status) return status.error();
   }
@@ -62,6 +63,7 @@ Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, s
 void Ledger::drop_partition(const std::string& topic, std::int32_t partition) {
   const auto at = shards_.find({topic, partition});
   if (at == shards_.end()) return;
+  line_.drain();
   if (at->second->unsaved()) book_.roll_back();
   shards_.erase(at);
   looked_at_.clear();
@@ -90,6 +92,7 @@ Status Ledger::take_all() {
 }
 
 Status Ledger::checkpoint() {
+  line_.drain();
   if (store_ == nullptr) {
     all_saved();
     return {};
@@ -111,6 +114,7 @@ void Ledger::all_saved() {
 }
 
 bool Ledger::unsaved() const {
+  line_.drain();
   return book_.unsaved() || std::any_of(shards_.begin(), shards_.end(), [](const auto& entry) { return entry.second->unsaved(); });
 }
 
@@ -163,6 +167,7 @@ void merge(MonitorSums& into, const MonitorSums& part) {
 }  // namespace
 
 MonitorMoment Ledger::moment(MonitorIndex index) const {
+  line_.drain();
   const auto& monitor = *catalog_.monitors()[index];
   MonitorMoment moment{monitor.config, catalog_.at(monitor.channel).eval_name, catalog_.at(monitor.channel).scorer,
                        monitor.pool,   monitor.spec,                           {}, {}};

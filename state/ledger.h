@@ -91,7 +91,10 @@ class Ledger {
   const SplitPrompts& split_prompts() const { return split_; }
 
   const Catalog& catalog() const { return catalog_; }
-  EvidenceBook& book() { return book_; }
+  EvidenceBook& book() {
+    line_.drain();
+    return book_;
+  }
   const config::Settings& settings() const { return settings_; }
   std::uint64_t cells() const;
   std::uint64_t prompts() const;
@@ -103,6 +106,7 @@ class Ledger {
   Store* store_;
   Catalog catalog_;
   EvidenceBook book_;
+  mutable BetLine line_;  // to the shards' evidence and the book
   std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
 
   void look_for_split_prompts();

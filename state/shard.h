@@ -63,7 +63,7 @@ inline constexpr std::string_view kSuperseded = "superseded";
 class Shard {
  public:
   // `topic` and `partition` are the shard's place in the store.
-  Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+  Shard(Catalog& catalog, EvidenceBook& book, BetLine& line, const config::Settings& settings, std::string topic,
         std::int32_t partition);
 
   // Reads everything of this partition. Refuses damaged state, naming the key.
