@@ -103,7 +103,8 @@ void settle(MonitorReport& report, state::Ledger& ledger, state::MonitorIndex mo
   facts.stale = stale;
   facts.has_webhook = !ledger.catalog().monitors()[monitor]->config.webhook.empty();
   facts.now = now;
-  book.settle(monitor, facts);
+  // Before the first partition is there (a restart waits for its group), nothing is known that a state could rest on.
+  if (!ledger.shards().empty()) book.settle(monitor, facts);
   const auto& settled = book.at(monitor);
   report.state = alarm_state_name(settled.state);
   report.family_note = family_note(ledger.settings().family, book.sharing());
