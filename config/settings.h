@@ -96,7 +96,7 @@ enum class MarginBets { kAuto, kBlocks, kPairs, kOff };
 struct EvidenceSettings {
   bool enabled = true;
   MarginBets margin = MarginBets::kAuto;
-  std::uint32_t horizon = 0;  // later responses of a prompt awaited before one is taken in order of draw; 0: as they come
+  std::uint32_t horizon = 0;  // later responses of a prompt awaited before one is taken in order of request; 0: as they come
 };
 
 struct Monitor {

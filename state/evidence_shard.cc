@@ -37,6 +37,16 @@ stats::MarginDesign design_of(config::MarginBets bets) {
   return stats::MarginDesign::kAuto;
 }
 
+// Which response it is, whatever its order.
+std::uint64_t identity_of(const Event& event) { return event.draw.value_or(event.arrival); }
+
+// Its place in order of request. Draws from 2^63 on are made of ids and have no order.
+std::uint64_t order_of(const Event& event, std::uint32_t horizon) {
+  if (horizon == 0) return identity_of(event);
+  if (event.sequence) return *event.sequence;
+  return event.draw && *event.draw >> 63 == 0 ? *event.draw : event.arrival;
+}
+
 bool in_pool(const MonitorDef& monitor, std::string_view policy) {
   return monitor.automatic || std::binary_search(monitor.pool.begin(), monitor.pool.end(), policy);
 }
@@ -126,20 +136,20 @@ void ShardEvidence::changed(const Row& row, std::uint32_t column, const Event& e
     }
     if (own == kOutside) continue;
     const auto place = place_of(row);
-    const auto sequence = event.draw.value_or(event.arrival);
     if (judged(before)) {
-      amend(*track, place, own, sequence, now);
+      amend(*track, place, own, event, now);
     } else if (!monitor.slice || row.slice == *monitor.slice) {
-      add(index, *track, place, own, event, now == DrawOutcome::kSuccess, sequence);
+      add(index, *track, place, own, event, now == DrawOutcome::kSuccess);
     }
   }
 }
 
 void ShardEvidence::add(MonitorIndex index, Track& track, std::uint32_t place, std::uint32_t column, const Event& event,
-                        bool success, std::uint64_t sequence) {
+                        bool success) {
+  const auto identity = identity_of(event);
   if (!track.gone.empty()) {
     const auto gone = track.gone.find(place);
-    if (gone != track.gone.end() && std::count(gone->second.begin(), gone->second.end(), Gone{column, sequence}) > 0) {
+    if (gone != track.gone.end() && std::count(gone->second.begin(), gone->second.end(), Gone{column, identity}) > 0) {
       return;
     }
   }
@@ -153,22 +163,22 @@ void ShardEvidence::add(MonitorIndex index, Track& track, std::uint32_t place, s
   response.prompt = {place};
   response.policy = column;
   response.success = success;
-  response.sequence = sequence;
+  response.sequence = order_of(event, track.options.horizon);
   response.propensities = propensities(track, *catalog_.monitors()[index], event, column);
   if (track.part.seed == 0) {
-    track.part.seed = seed_of(prompt_name(track, {place}), track.part.columns.name(column), sequence);
+    track.part.seed = seed_of(prompt_name(track, {place}), track.part.columns.name(column), identity);
   }
   const auto& closed = track.bets().add(track.part.evidence, slot.evidence, response, track);
   if (closed.plain || closed.margin) book_.step(index, closed, event.time.value_or(0));
 }
 
-void ShardEvidence::amend(Track& track, std::uint32_t place, std::uint32_t column, std::uint64_t sequence,
+void ShardEvidence::amend(Track& track, std::uint32_t place, std::uint32_t column, const Event& event,
                           DrawOutcome now) {
   auto& prompt = track.touch(place).evidence;
   std::optional<bool> success;
   if (judged(now)) success = now == DrawOutcome::kSuccess;
-  track.bets().amend(track.part.evidence, prompt, column, sequence, success);
-  if (!success) track.gone[place].push_back({column, sequence});
+  track.bets().amend(track.part.evidence, prompt, column, order_of(event, track.options.horizon), success);
+  if (!success) track.gone[place].push_back({column, identity_of(event)});
 }
 
 // By evidence column, of the pool's policies given that one of them was asked; empty where not all are known.

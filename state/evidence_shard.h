@@ -82,10 +82,8 @@ class ShardEvidence {
   Track* track(MonitorIndex monitor);
   std::unique_ptr<Track> make_track(MonitorIndex monitor) const;
   std::uint32_t place_of(const Row& row);
-  void add(MonitorIndex monitor, Track& track, std::uint32_t place, std::uint32_t column, const Event& event, bool success,
-           std::uint64_t sequence);
-  void amend(Track& track, std::uint32_t place, std::uint32_t column, std::uint64_t sequence,
-             stats::DrawOutcome now);
+  void add(MonitorIndex monitor, Track& track, std::uint32_t place, std::uint32_t column, const Event& event, bool success);
+  void amend(Track& track, std::uint32_t place, std::uint32_t column, const Event& event, stats::DrawOutcome now);
   std::span<const double> propensities(Track& track, const MonitorDef& monitor, const Event& event,
                                        std::uint32_t column);
   std::string_view prompt_name(const Track& track, stats::PromptKey key) const;
