@@ -220,7 +220,11 @@ void RunningDaemon::evaluate_what_is_due(const std::vector<state::MonitorMoment>
   }
   if (!first) return;
   auto snapshot = engine_->ledger().snapshot(*first, kMaxDrawCells);
-  evaluator_->deliver(moments[*first], std::make_shared<const state::TableSnapshot>(std::move(snapshot)));
+  if (!snapshot) {
+    log::error("monitor " + moments[*first].config.name + " is not evaluated now: " + snapshot.error().message);
+    return;
+  }
+  evaluator_->deliver(moments[*first], std::make_shared<const state::TableSnapshot>(std::move(*snapshot)));
 }
 
 std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(state::MonitorIndex index,

@@ -58,10 +58,10 @@ ShardEvidence::ShardEvidence(Catalog& catalog, EvidenceBook& book, const std::de
 
 ShardEvidence::~ShardEvidence() = default;
 
-std::unique_ptr<ShardEvidence::Track> ShardEvidence::make_track(MonitorIndex index) const {
+std::unique_ptr<ShardEvidence::Track> ShardEvidence::make_track(MonitorIndex index) {
   const auto& monitor = *catalog_.monitors()[index];
   if (!monitor.config.evidence.enabled) return nullptr;
-  auto made = std::make_unique<Track>();
+  auto made = std::make_unique<Track>(*this);
   made->options.margin = design_of(monitor.config.evidence.margin);
   made->options.horizon = monitor.config.evidence.horizon;
   made->name = monitor.config.name;
@@ -86,19 +86,23 @@ void ShardEvidence::monitors_replaced() {
     });
     if (same != old.end()) tracks_[index] = std::move(*same);
   }
+  cached_bytes_ = 0;
+  for (const auto& track : tracks_) {
+    if (track == nullptr) continue;
+    for (const auto& slot : track->slots) cached_bytes_ += slot == nullptr ? 0 : slot->bytes;
+  }
 }
 
 void ShardEvidence::prefetch(const Row& row, bool deeper) const {
   for (const auto index : catalog_.at(row.channel).monitors) {
     if (index >= tracks_.size() || tracks_[index] == nullptr) continue;
-    const auto& slots = tracks_[index]->slots;
-    if (row.number >= slots.size()) continue;
-    const auto& slot = slots[row.number];
+    const auto* slot = tracks_[index]->look(row.number);
+    if (slot == nullptr) continue;
     if (!deeper) {
-      gapwatch::prefetch(&slot, sizeof slot);
+      gapwatch::prefetch(slot, sizeof *slot);
       continue;
     }
-    const auto& evidence = slot.evidence;
+    const auto& evidence = slot->evidence;
     gapwatch::prefetch(evidence.waiting.data(), evidence.waiting.capacity() * sizeof(stats::WaitingResponse));
     // The response that fills a batch lets all that was learned be used.
     if (evidence.open + 1 == stats::kBatchSize) {
@@ -147,6 +151,7 @@ void ShardEvidence::changed(const Row& row, std::uint32_t column, const Event& e
 void ShardEvidence::add(MonitorIndex index, Track& track, std::uint32_t place, std::uint32_t column, const Event& event,
                         bool success) {
   const auto identity = identity_of(event);
+  if (track.stored_only(place)) track.slot(place);  // with what is gone
   if (!track.gone.empty()) {
     const auto gone = track.gone.find(place);
     if (gone != track.gone.end() && std::count(gone->second.begin(), gone->second.end(), Gone{column, identity}) > 0) {
@@ -210,8 +215,8 @@ const MonitorPart* ShardEvidence::part(MonitorIndex monitor) const {
 
 const stats::PromptEvidence* ShardEvidence::prompt(MonitorIndex monitor, const Row& row) const {
   if (monitor >= tracks_.size() || tracks_[monitor] == nullptr) return nullptr;
-  const auto& slots = tracks_[monitor]->slots;
-  return row.number < slots.size() ? &slots[row.number].evidence : nullptr;
+  const auto* slot = tracks_[monitor]->look(row.number);
+  return slot != nullptr ? &slot->evidence : nullptr;
 }
 
 }  // namespace gapwatch::state

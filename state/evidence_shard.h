@@ -20,6 +20,8 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,8 @@ namespace gapwatch::state {
 
 // The traffic of this many prompts of a partition, the first it meets, is watched for looking at outcomes.
 inline constexpr std::uint32_t kWatchedPrompts = 1'024;
+
+struct Slot;
 
 // A monitor's evidence in one partition.
 struct MonitorPart {
@@ -63,24 +67,39 @@ class ShardEvidence {
   void monitors_replaced();
 
   bool unsaved() const;
-  void collect(WriteBatch& batch) const;
+  void collect(WriteBatch& batch);
   void saved();
   // Stored entries, once the rows are there: first the partition's, then the prompts'. `row_of` finds a row.
   using RowOf = std::function<const Row*(ChannelId, std::string_view prompt)>;
   Status load_part(std::string_view key, std::string_view value, const RowOf& row_of);
   Status load_prompt(std::string_view key, std::string_view value, const RowOf& row_of);
 
+  // What prompts that were let go of are read from.
+  void read_from(Store& store) { store_ = &store; }
+  // Memory that let_go() can free.
+  std::uint64_t cached_bytes() const { return cached_bytes_; }
+  // Of what is saved of the row's evidence, only the store has it from here on.
+  void let_go(const Row& row);
+  // Evidence that was needed could not be read: what came since is not right.
+  const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
+
   // Null where the monitor keeps none, or nothing came yet.
   const MonitorPart* part(MonitorIndex monitor) const;
-  // A prompt's; null where it has none.
+  // A prompt's; null where it has none, or the store alone has it.
   const stats::PromptEvidence* prompt(MonitorIndex monitor, const Row& row) const;
+  // Of each of `rows` (of the monitor's channel, by name, ascending) that has any, those in the store alone too.
+  using EachPrompt = std::function<void(std::size_t row, const stats::PromptEvidence&)>;
+  Status for_each_prompt(MonitorIndex monitor, std::span<const Row* const> rows, const EachPrompt& visit) const;
   // Everything, as it is stored: equal entries are equal evidence, to the bit.
   void collect_all(WriteBatch& batch) const;
 
  private:
   struct Track;
+  friend struct Track;
   Track* track(MonitorIndex monitor);
-  std::unique_ptr<Track> make_track(MonitorIndex monitor) const;
+  std::unique_ptr<Track> make_track(MonitorIndex monitor);
+  void read_back(Track& track, std::uint32_t place);
+  void weigh(Slot& slot);
   std::uint32_t place_of(const Row& row);
   void add(MonitorIndex monitor, Track& track, std::uint32_t place, std::uint32_t column, const Event& event, bool success);
   void amend(Track& track, std::uint32_t place, std::uint32_t column, const Event& event, stats::DrawOutcome now);
@@ -101,6 +120,9 @@ class ShardEvidence {
   std::vector<std::unique_ptr<Track>> tracks_;            // by monitor; null: evidence is off
   std::vector<std::vector<std::uint32_t>> row_of_place_;  // by channel, by place: a row's number in its channel
   std::vector<double> weights_;                           // scratch
+  Store* store_ = nullptr;
+  std::uint64_t cached_bytes_ = 0;
+  std::optional<Error> failure_;
   std::vector<std::string> outdated_;                     // keys of the store that count no more
 };
 
