@@ -4,7 +4,7 @@
 // each were taken at once. Whoever looks at evidence drains the line first.
 //
 // Threads: one owner puts and drains; takers are called from the line's thread, or from the owner's within drain()
-// where little waits or the system gives no thread. Cost: some 90 bytes a bet, at most ten thousand of them.
+// where little waits or the system gives no thread. Cost: some 120 bytes a bet, at most ten thousand of them.
 #pragma once
 
 #include <condition_variable>
@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -40,9 +41,11 @@ struct Bet {
   std::uint32_t place = 0, column = 0;
   Kind kind = Kind::kResponse;
   bool success = false;  // not of a retraction
-  std::uint64_t sequence = 0;
-  std::uint64_t seed = 0;  // of the partition, where it has none yet
-  TimeMs time = 0;         // 0: none
+  std::string_view prompt;      // memory of the shard
+  std::uint64_t identity = 0;   // which response of the cell it is
+  std::uint64_t order = 0;      // its place in order of request
+  std::uint64_t seed = 0;       // of the partition, where it has none yet
+  TimeMs time = 0;              // 0: none
   std::vector<double> propensities;  // by column; empty: not all are known
 };
 

@@ -37,22 +37,31 @@ stats::MarginDesign design_of(config::MarginBets bets) {
   return stats::MarginDesign::kAuto;
 }
 
+// Which response it is, whatever its order.
+std::uint64_t identity_of(const Event& event) { return event.draw.value_or(event.arrival); }
+
+// Its place in order of request. Draws from 2^63 on are made of ids and have no order.
+std::uint64_t order_of(const Event& event, std::uint32_t horizon) {
+  if (horizon == 0) return identity_of(event);
+  if (event.sequence) return *event.sequence;
+  return event.draw && *event.draw >> 63 == 0 ? *event.draw : event.arrival;
+}
+
 bool in_pool(const MonitorDef& monitor, std::string_view policy) {
   return monitor.automatic || std::binary_search(monitor.pool.begin(), monitor.pool.end(), policy);
 }
 
 }  // namespace
 
-ShardEvidence::ShardEvidence(Catalog& catalog, EvidenceBook& book, BetLine& line, const std::deque<Row>& rows,
-                             std::string place)
-    : catalog_(catalog), book_(book), line_(line), rows_(rows), place_(std::move(place)) {}
+ShardEvidence::ShardEvidence(Catalog& catalog, EvidenceBook& book, BetLine& line, std::string place)
+    : catalog_(catalog), book_(book), line_(line), place_(std::move(place)) {}
 
 ShardEvidence::~ShardEvidence() { line_.drain(); }
 
-std::unique_ptr<ShardEvidence::Track> ShardEvidence::make_track(MonitorIndex index) const {
+std::unique_ptr<ShardEvidence::Track> ShardEvidence::make_track(MonitorIndex index) {
   const auto& monitor = *catalog_.monitors()[index];
   if (!monitor.config.evidence.enabled) return nullptr;
-  auto made = std::make_unique<Track>();
+  auto made = std::make_unique<Track>(*this);
   made->options.margin = design_of(monitor.config.evidence.margin);
   made->options.horizon = monitor.config.evidence.horizon;
   made->name = monitor.config.name;
@@ -79,31 +88,23 @@ void ShardEvidence::monitors_replaced() {
     });
     if (same != old.end()) tracks_[index] = std::move(*same);
   }
+  cached_bytes_ = 0;
+  for (const auto& track : tracks_) {
+    if (track == nullptr) continue;
+    for (const auto& slot : track->slots) cached_bytes_ += slot == nullptr ? 0 : slot->bytes;
+  }
 }
 
 void ShardEvidence::prefetch(const Bet& bet, bool deeper) const {
-  const auto& slots = tracks_[bet.monitor]->slots;
-  if (bet.place >= slots.size()) return;
-  const auto& slot = slots[bet.place];
-  if (!deeper) return gapwatch::prefetch(&slot, sizeof slot);
-  const auto& evidence = slot.evidence;
+  const auto* slot = tracks_[bet.monitor]->look(bet.place);
+  if (slot == nullptr) return;
+  if (!deeper) return gapwatch::prefetch(slot, sizeof *slot);
+  const auto& evidence = slot->evidence;
   gapwatch::prefetch(evidence.waiting.data(), evidence.waiting.capacity() * sizeof(stats::WaitingResponse));
   // The response that fills a batch lets all that was learned be used.
   if (evidence.open + 1 == stats::kBatchSize) {
     gapwatch::prefetch(evidence.members.data(), evidence.members.size() * sizeof(stats::MemberEvidence));
   }
-}
-
-std::uint32_t ShardEvidence::place_of(const Row& row) {
-  if (row_of_place_.size() <= row.channel.value) row_of_place_.resize(row.channel.value + std::size_t{1});
-  auto& rows = row_of_place_[row.channel.value];
-  if (rows.size() <= row.number) rows.resize(row.number + std::size_t{1}, kNoColumn);
-  rows[row.number] = row.index;
-  return row.number;
-}
-
-std::string_view ShardEvidence::prompt_name(const Track& track, stats::PromptKey key) const {
-  return rows_[row_of_place_[track.channel.value][key.value]].prompt;
 }
 
 void ShardEvidence::changed(const Row& row, std::uint32_t column, const Event& event, DrawOutcome before,
@@ -126,22 +127,25 @@ void ShardEvidence::changed(const Row& row, std::uint32_t column, const Event& e
     Bet& bet = line_.next();
     bet.taker = this;
     bet.monitor = index;
-    bet.place = place_of(row);
+    bet.place = row.number;
     bet.column = own;
     bet.kind = !judged(before) ? Bet::Kind::kResponse : judged(now) ? Bet::Kind::kAmendment : Bet::Kind::kRetraction;
     bet.success = now == DrawOutcome::kSuccess;
-    bet.sequence = event.draw.value_or(event.arrival);
+    bet.prompt = row.prompt;
+    bet.identity = identity_of(event);
+    bet.order = order_of(event, track->options.horizon);
     bet.time = event.time.value_or(0);
     bet.propensities.clear();
     if (bet.kind != Bet::Kind::kResponse) continue;
     propensities(*track, monitor, event, own, bet.propensities);
-    bet.seed = track->seeded ? 0 : seed_of(row.prompt, track->part.columns.name(own), bet.sequence);
+    bet.seed = track->seeded ? 0 : seed_of(row.prompt, track->part.columns.name(own), bet.identity);
     track->seeded = true;
   }
 }
 
 void ShardEvidence::take(const Bet& bet) {
   Track& track = *tracks_[bet.monitor];
+  if (track.look(bet.place) == nullptr) track.name_prompt(bet.place, bet.prompt);
   if (bet.kind == Bet::Kind::kResponse) {
     add(track, bet);
   } else {
@@ -154,9 +158,10 @@ void ShardEvidence::add(Track& track, const Bet& bet) {
     track.part.seed = bet.seed;
     track.part_unsaved = true;
   }
+  if (track.stored_only(bet.place)) track.slot(bet.place);  // with what is gone
   if (!track.gone.empty()) {
     const auto gone = track.gone.find(bet.place);
-    if (gone != track.gone.end() && std::count(gone->second.begin(), gone->second.end(), Gone{bet.column, bet.sequence}) > 0) {
+    if (gone != track.gone.end() && std::count(gone->second.begin(), gone->second.end(), Gone{bet.column, bet.identity}) > 0) {
       return;
     }
   }
@@ -171,7 +176,7 @@ void ShardEvidence::add(Track& track, const Bet& bet) {
   response.prompt = {bet.place};
   response.policy = bet.column;
   response.success = bet.success;
-  response.sequence = bet.sequence;
+  response.sequence = bet.order;
   response.propensities = bet.propensities;
   const auto& closed = track.bets().add(track.part.evidence, slot.evidence, response, track);
   if (closed.plain || closed.margin) book_.step(bet.monitor, closed, bet.time);
@@ -180,8 +185,8 @@ void ShardEvidence::add(Track& track, const Bet& bet) {
 void ShardEvidence::amend(Track& track, const Bet& bet) {
   auto& prompt = track.touch(bet.place).evidence;
   const bool gone = bet.kind == Bet::Kind::kRetraction;
-  track.bets().amend(track.part.evidence, prompt, bet.column, bet.sequence, gone ? std::nullopt : std::optional(bet.success));
-  if (gone) track.gone[bet.place].push_back({bet.column, bet.sequence});
+  track.bets().amend(track.part.evidence, prompt, bet.column, bet.order, gone ? std::nullopt : std::optional(bet.success));
+  if (gone) track.gone[bet.place].push_back({bet.column, bet.identity});
 }
 
 // By evidence column, of the pool's policies given that one of them was asked; empty where not all are known.
@@ -213,8 +218,8 @@ const MonitorPart* ShardEvidence::part(MonitorIndex monitor) const {
 const stats::PromptEvidence* ShardEvidence::prompt(MonitorIndex monitor, const Row& row) const {
   line_.drain();
   if (monitor >= tracks_.size() || tracks_[monitor] == nullptr) return nullptr;
-  const auto& slots = tracks_[monitor]->slots;
-  return row.number < slots.size() ? &slots[row.number].evidence : nullptr;
+  const auto* slot = tracks_[monitor]->look(row.number);
+  return slot != nullptr ? &slot->evidence : nullptr;
 }
 
 }  // namespace gapwatch::state

@@ -8,7 +8,7 @@ namespace gapwatch::state {
 namespace {
 
 struct Recorder final : BetTaker {
-  void take(const Bet& bet) override { taken.push_back(bet.sequence); }
+  void take(const Bet& bet) override { taken.push_back(bet.identity); }
   void prefetch(const Bet&, bool) const override {}
   std::vector<std::uint64_t> taken;
 };
@@ -16,7 +16,7 @@ struct Recorder final : BetTaker {
 void put(BetLine& line, Recorder& recorder, std::uint64_t sequence) {
   Bet& bet = line.next();
   bet.taker = &recorder;
-  bet.sequence = sequence;
+  bet.identity = sequence;
 }
 
 // Between two drains nothing, a few, or more than all batches hold.

@@ -1,5 +1,6 @@
 // Where the numbers come from: the list by polling, one monitor by its event stream, by polling while
 // the stream is away; its history and its prompts once an evaluation.
+import { withLiveNulls } from "./live_nulls";
 import type { HistoryDocument, List, Message, Monitor, Prompt, Sample, Stream } from "./types";
 
 const kListEvery = 5_000;
@@ -103,7 +104,7 @@ export class Live {
   }
 
   private take(monitor: Monitor) {
-    this.handlers.monitor(monitor);
+    this.handlers.monitor(withLiveNulls(monitor));
     const at = monitor.evaluation?.at ?? -1;
     if (at === this.evaluatedAt) return;
     this.evaluatedAt = at;

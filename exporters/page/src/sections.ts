@@ -8,6 +8,7 @@ import { count, percent, pValue, range, ratio, signed, time } from "./format";
 import { gapChart } from "./gap_chart";
 import { heatmap, heatRows, kPromptLimits } from "./heatmap";
 import { rateBar, splitChart } from "./split_chart";
+import { checkLine, how } from "./live_nulls";
 import type { Monitor, NullName, Prompt } from "./types";
 import { context, kNullNames, measured, overtaken } from "./words";
 
@@ -27,7 +28,7 @@ function nullRows(m: Monitor): Row[] {
     return { cells: [cell(String(at.tau), "Threshold"), cell(kNullNames[name], "Null law"), cell(ratio(at.gap), "Gap now"),
       cell(ratio(found?.mean), "Mean under the null"), cell(found ? range([found.p05, found.p95]) : "n/a", "5th to 95th percentile under the null"),
       cell(signed(found?.excess), `Excess over the null's mean at the last evaluation, when the gap was ${ratio(found?.observed)}; interval ${range(found?.excess_interval)}`),
-      cell(pValue(found?.p_upper), `Fixed-sample upper p-value (${found ? `${found.method}, ${found.samples} samples` : "none"}): for one look, not for continuous looking`)] };
+      cell(pValue(found?.p_upper), `Fixed-sample upper p-value (${found ? how(found) : "none"}): for one look, not for continuous looking`)] };
   }));
 }
 
@@ -52,6 +53,7 @@ export function gaps(m: Monitor, width: number) {
       key("redeal", "re-deal, 5–95% and mean"), key("margin", "margin-preserving, 5–95% and mean")),
     compared ? null : html("p", { class: "note" }, "The nulls have not been compared yet: how much of the gap is noise is unknown."), moment(m),
     html("details", { "data-key": "nulls" }, html("summary", {}, "Numbers"), table("Oracle gap by threshold and null", columns, nullRows(m), "stacked")),
+    checkLine(m),
     small("p-values are fixed-sample: right for one look, not for watching them change. A gap inside a band is what noise alone makes. Re-deal: policies share each prompt's rate. Margin-preserving: they differ only in overall quality."));
 }
 
