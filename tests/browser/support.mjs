@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { out } from "../support/gapwatch.mjs";
+import { kWait, out } from "../support/gapwatch.mjs";
 
 const require = createRequire(join(process.env.GAPWATCH_MODULES, "index.js"));
 const { chromium } = require("playwright-core");
@@ -17,6 +17,7 @@ export function launch() {
 // A page that remembers what it must not have: errors, refused loads, requests to elsewhere.
 export async function openPage(browser, url, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+  page.setDefaultTimeout(kWait);
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => {
