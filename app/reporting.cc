@@ -57,7 +57,11 @@ stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::Mo
   auto settings = stats::evaluation_settings(moment.config);
   settings.sample_nulls = checked == nullptr;
   auto evaluation = stats::evaluate(snapshot.table, draws, settings, executor);
-  if (checked != nullptr) stats::keep_nulls(*checked, evaluation);
+  if (checked != nullptr) {
+    stats::keep_nulls(*checked, evaluation);
+    evaluation.population_gap = checked->population_gap;  // which costs more than the samples
+    return evaluation;
+  }
   stats::PopulationGapOptions options;
   options.tau = moment.config.alarm_threshold;
   options.seed = settings.seed;

@@ -37,7 +37,7 @@ void Shard::let_go(Row& row) {
     times_[cell.times] = {};
     free_times_.push_back(cell.times);
   }
-  row.cells = {};
+  std::vector<Cell>().swap(row.cells);  // an assignment keeps the memory
   for (const auto index : catalog_.at(row.channel).monitors) {
     if (index < parts_.size()) parts_[index].rows.forget(row.number);
   }

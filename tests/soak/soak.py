@@ -25,14 +25,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 600  # seconds for anything that must come about
 
 
-def until(what, happened):
+def until(what, happened, now=lambda: "nothing"):
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         value = happened()
         if value:
             return value
         time.sleep(0.05)
-    sys.exit(f"soak: {what} did not come about in {LIMIT} s")
+    sys.exit(f"soak: {what} did not come about in {LIMIT} s; there is {now()}")
 
 
 class Broker:
@@ -112,7 +112,8 @@ def stream(path, prompts, policies, draws):
 
 
 def replay(program, path, broker, topic, rate):
-    return subprocess.Popen([program, "replay", path, "--to", f"kafka://{broker.address}/{topic}", "--rate", str(rate)], stderr=subprocess.DEVNULL)
+    log = open(path.parent / "replay.log", "w")
+    return subprocess.Popen([program, "replay", path, "--to", f"kafka://{broker.address}/{topic}", "--rate", str(rate)], stderr=log)
 
 
 def verify(name, monitors, truth):
@@ -134,7 +135,8 @@ def deaths(program, home, broker, kills):
             monitor.port()
         time.sleep(chance.random() * 0.4)
         monitor.kill(signal.SIGKILL)
-    sender.wait()
+    if sender.wait() != 0:
+        sys.exit(f"soak: the stream could not be sent:\n{(home / 'replay.log').read_text()}")
     monitor.start()
     until("every event counted", lambda: monitor.shown() == len(truth))
     monitor.kill(signal.SIGTERM)
@@ -162,8 +164,10 @@ def moves(program, home, broker, rounds):
         if leaving is first:
             first, second = second, first
     second.start()
-    sender.wait()
-    until("every event counted, once", lambda: first.shown() + second.shown() == len(truth))
+    if sender.wait() != 0:
+        sys.exit(f"soak: the stream could not be sent:\n{(home / 'replay.log').read_text()}")
+    until("every event counted, once", lambda: first.shown() + second.shown() == len(truth),
+          lambda: (first.shown(), second.shown(), len(truth), first.log.read_text()[-3000:], second.log.read_text()[-3000:]))
     for monitor in (first, second):
         monitor.kill(signal.SIGTERM)
     verify(f"{rounds} moves", [first, second], truth)

@@ -89,6 +89,11 @@ TEST(Cache, ATenthOfTheStateInMemoryCountsAsAllOfIt) {
   ASSERT_TRUE(ledger->checkpoint());
   EXPECT_GT(ledger->prompts_in_store(), 2'000u);
   EXPECT_LE(ledger->cached_bytes(), settings.state.cache_bytes);
+  for (const auto& row : ledger->shard("t", 0)->rows()) {
+    if (row.in_store) {
+      ASSERT_EQ(row.cells.capacity(), 0u) << "its memory is given back";
+    }
+  }
   expect_same(*ledger, *whole);
 
   ledger = open(settings, &store);  // and begun again

@@ -152,7 +152,7 @@ TEST(Security, ScramWithALibraryThatCannotIsSaidBeforeAndAfter) {
   settings.properties = login("Sesame-7");
   settings.properties["sasl.mechanism"] = "SCRAM-SHA-256";
   const bool too_old = !ingest::kafka_cautions(settings).empty();
-  const auto made = ingest::make_kafka_source(settings, seconds(4));
+  const auto made = ingest::make_kafka_source(settings, seconds(10));
   ASSERT_FALSE(made) << "the broker knows no such user";
   if (too_old) {
     EXPECT_THAT(made.error().message, HasSubstr("repeats the client's nonce"));

@@ -49,7 +49,7 @@ export function gapChart(coverage: Coverage[], width: number, context: string) {
     return [group(at, center, wide, y, context),
       svg("text", { x: center, y: height - bottom + 18, "text-anchor": "middle" }, `τ ${at.tau}`)];
   });
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", title: `Oracle gap L by threshold tau, against both nulls\n${context}`,
     "aria-label": "Observed oracle gap by threshold with the 5 to 95 percent band of both nulls; numbers in the table below" },
     lines, groups,
     svg("text", { x: left + (width - left - right) / 2, y: height - 6, "text-anchor": "middle" }, "reliability threshold τ"));

@@ -5,6 +5,7 @@ import type { HistoryDocument, List, Message, Monitor, Prompt, Sample, Stream } 
 
 const kListEvery = 5_000;
 const kRetryStream = 15_000;
+const kPromptsEvery = 5_000;  // while draws come
 const kRefetchHistory = 300_000;
 const kPoints = 600;
 
@@ -36,6 +37,8 @@ export class Live {
   private fetchedAt = 0;
   private range = 3_600_000;
   private limit = 25;
+  private trials = 0;  // when the prompts were asked for
+  private askedAt = 0;
   private now = Date.now();  // by the server's clock
   private round = 0;  // what was asked for before the last change is not shown
 
@@ -106,8 +109,11 @@ export class Live {
   private take(monitor: Monitor) {
     this.handlers.monitor(withLiveNulls(monitor));
     const at = monitor.evaluation?.at ?? -1;
-    if (at === this.evaluatedAt) return;
+    const moved = monitor.trials.total !== this.trials && Date.now() - this.askedAt > kPromptsEvery;
+    if (at === this.evaluatedAt && !moved) return;
     this.evaluatedAt = at;
+    this.trials = monitor.trials.total;
+    this.askedAt = Date.now();
     void this.fetchDetails();
   }
 
