@@ -100,6 +100,7 @@ TEST(EvidenceStream, AnAlarmIsRaisedPostedOnceAcknowledgedAndSurvivesKills) {
 
   EXPECT_EQ(monitor.process().kill(SIGKILL), 128 + SIGKILL);
   monitor.start();
+  ASSERT_TRUE(eventually([&] { return json_at(monitor.get("/readyz"), "/ready") == "true"; })) << monitor.process().err();
   ASSERT_TRUE(eventually([&] { return monitor_at(monitor, "/state") == "\"evidence\""; }));
   const auto port = monitor.port();
   ASSERT_TRUE(port);

@@ -144,7 +144,7 @@ export function answer(m: Monitor, prompts: Prompt[]) {
     html("p", { class: "says" }, kSays[m.state] ?? m.state),
     html("div", { class: "parts" },
       part("How sure", sure(m)), part("Who, on which prompts", who(m, prompts)),
-      part("What to do next", html("ul", {}, next(m).map((step) => html("li", {}, step))), acknowledge(m))),
+      part("What to do next", html("ul", {}, next(m).map((step) => html("li", { title: context(m) }, step))), acknowledge(m))),
     tiles(m),
     html("details", { "data-key": "verdict" }, html("summary", {}, "In full"), m.verdict.map((sentence) => html("p", { class: "verdict", title: context(m) }, sentence))),
     html("p", { class: "about", title: context(m) }, `${context(m)} · ${plural(m.pool.length, "policy", "policies")} · ${evaluated}`));
