@@ -321,6 +321,8 @@ void add_pool_options(CLI::App& command, PowerCommand& to) {
 void add_power(CLI::App& root, Chosen& chosen) {
   auto* command = root.add_subcommand("power", "What a pool of this size can detect, and how many draws it needs");
   auto given = std::make_shared<PowerCommand>();
+  given->options.tables = 80;  // with fewer trials tried, an answer within a minute
+  given->options.most_trials = 64;
   auto& options = given->options;
   add_pool_options(*command, *given);
   command->add_option("--tau", options.tau, "Threshold of L (0.1)")->check(CLI::Range(1e-9, 1.0));
@@ -332,8 +334,8 @@ void add_power(CLI::App& root, Chosen& chosen) {
   command->add_option("--gain", given->gain, "Trials are for a specialist with so much more (0.1)");
   command->add_option("--diffuse", given->diffuse, "Trials for so much noise on the logit too");
   command->add_option("--transfer", given->transfer, "Trials for transfers up to so much too");
-  command->add_option("--most-trials", options.most_trials, "Most trials tried (128)")->check(CLI::Range(1, 512));
-  command->add_option("--tables", options.tables, "Simulated tables for each rate (200)");
+  command->add_option("--most-trials", options.most_trials, "Most trials tried (64)")->check(CLI::Range(1, 512));
+  command->add_option("--tables", options.tables, "Simulated tables for each rate (80)");
   command->add_option("--replicates", options.replicates, "Null samples of each table (199)")
       ->check(CLI::Range(1, 100'000));
   command->add_option("--seed", options.seed, "Seed of everything random")->check(whole_in(0, UINT64_MAX));

@@ -133,7 +133,9 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
   const auto executor = make_thread_executor(options.threads);
   for (state::MonitorIndex index = 0; index < ledger.monitor_count(); ++index) {
     const auto moment = ledger.moment(index);
-    auto snapshot = ledger.snapshot(index, kMaxDrawCells);
+    auto taken = ledger.snapshot(index, kMaxDrawCells);
+    if (!taken) return taken.error();
+    auto& snapshot = *taken;
     const auto evaluation = evaluate(snapshot, moment, *executor);
     auto attribution = std::move(snapshot.attribution);
     report.monitors.push_back(make_report(moment, &evaluation, std::move(attribution)));

@@ -220,7 +220,11 @@ void RunningDaemon::evaluate_what_is_due(const std::vector<state::MonitorMoment>
   }
   if (!first) return;
   auto snapshot = engine_->ledger().snapshot(*first, kMaxDrawCells);
-  evaluator_->deliver(moments[*first], std::make_shared<const state::TableSnapshot>(std::move(snapshot)));
+  if (!snapshot) {
+    log::error("monitor " + moments[*first].config.name + " is not evaluated now: " + snapshot.error().message);
+    return;
+  }
+  evaluator_->deliver(moments[*first], std::make_shared<const state::TableSnapshot>(std::move(*snapshot)));
 }
 
 std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(state::MonitorIndex index,
@@ -233,6 +237,8 @@ std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(st
   bool stale = false;
   if (fits) {
     report.evaluated_at = evaluated->at;
+    report.checked_at = evaluated->checked_at;
+    report.live_nulls = evaluated->live_nulls;
     report.evaluation_seconds = evaluated->seconds;
     report.split_prompts = split_prompts(evaluated->snapshot->table);
     const auto age = milliseconds(clock_.now_ms() - evaluated->at);
@@ -304,6 +310,7 @@ void RunningDaemon::remember(const exporters::MonitorReport& report) {
   last = evaluated->at;
   auto then = make_report(evaluated->moment, evaluated->evaluation.get());
   then.state = report.state;
+  then.live_nulls = evaluated->live_nulls;
   if (auto status = engine_->history().append(report.name, history_sample(then, evaluated->at)); !status) {
     log::warn("the history waits to be written: " + status.error().message);
   }

@@ -62,6 +62,7 @@ void write_native(JsonWriter& out, const state::Event& event, const ingest::Show
   } else if (event.propensity) {
     out.member("propensity", *event.propensity);
   }
+  if (event.sequence) out.member("sequence", *event.sequence);
   out.end_object();
 }
 

@@ -57,7 +57,9 @@ Result<FoundPool> pool_of(state::Ledger& ledger, const std::string& monitor, Exe
   FoundPool found;
   found.monitor = ledger.moment(*index).config;
   const auto rule = stats::evaluation_settings(found.monitor).completeness;
-  const auto table = stats::complete_rows(ledger.snapshot(*index, 0).table, rule);
+  const auto snapshot = ledger.snapshot(*index, 0);
+  if (!snapshot) return snapshot.error();
+  const auto table = stats::complete_rows(snapshot->table, rule);
   if (table.prompt_count() == 0) {
     return refuse("no prompt of " + found.monitor.name + " is complete: nothing to go by");
   }

@@ -6,6 +6,7 @@
 
 #include "exporters/report_facts.h"
 #include "stats/evaluate.h"
+#include "stats/nulls.h"
 #include "stats/rates.h"
 
 namespace gapwatch::app {
@@ -50,11 +51,17 @@ std::map<std::string, std::uint64_t> plain(const std::map<std::string, std::uint
 }  // namespace
 
 stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
-                           Executor& executor) {
+                           Executor& executor, const stats::Evaluation* checked) {
   stats::DrawTable draws{snapshot.table.pool_size(), {}};
   for (const auto& set : snapshot.draws) draws.cells.push_back(set.empty() ? nullptr : &set);
-  const auto settings = stats::evaluation_settings(moment.config);
+  auto settings = stats::evaluation_settings(moment.config);
+  settings.sample_nulls = checked == nullptr;
   auto evaluation = stats::evaluate(snapshot.table, draws, settings, executor);
+  if (checked != nullptr) {
+    stats::keep_nulls(*checked, evaluation);
+    evaluation.population_gap = checked->population_gap;  // which costs more than the samples
+    return evaluation;
+  }
   stats::PopulationGapOptions options;
   options.tau = moment.config.alarm_threshold;
   options.seed = settings.seed;
@@ -62,6 +69,18 @@ stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::Mo
   evaluation.population_gap =
       stats::population_gap(stats::complete_rows(snapshot.table, settings.completeness), options, executor);
   return evaluation;
+}
+
+stats::NullResults live_nulls(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
+                              Executor& executor) {
+  const auto settings = stats::evaluation_settings(moment.config);
+  stats::NullOptions options;
+  options.replicates = settings.replicates;
+  options.seed = settings.seed;
+  options.bootstrap = 0;
+  options.redeal = options.margin = stats::NullRoute::kGaussian;
+  return stats::compare_with_nulls(stats::complete_rows(snapshot.table, settings.completeness), settings.thresholds,
+                                   options, executor);
 }
 
 MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evaluation* evaluation,
@@ -153,10 +172,9 @@ state::HistorySample history_sample(const MonitorReport& report, TimeMs at) {
   };
   for (const auto& coverage : summary.coverage) {
     state::HistoryThreshold at_tau{coverage.tau, coverage.gap, {}, {}};
-    if (const auto* nulls = exporters::nulls_at(report, coverage.tau)) {
-      at_tau.redeal = null_law(nulls->gap.redeal);
-      at_tau.margin = null_law(nulls->gap.margin);
-    }
+    const auto nulls = exporters::gap_nulls_now(report, coverage.tau);
+    at_tau.redeal = null_law(nulls.redeal);
+    at_tau.margin = null_law(nulls.margin);
     sample.thresholds.push_back(at_tau);
   }
   return sample;

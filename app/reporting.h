@@ -23,9 +23,14 @@ inline constexpr std::size_t kMaxDrawCells = 4'000'000;
 // A monitor needs as many complete prompts before it says more than "insufficient".
 inline constexpr std::int64_t kEnoughPrompts = 20;
 
-// Everything that needs the table. Pure and slow: for a worker, never for the thread that counts.
+// Everything that needs the table. Pure and slow: for a worker, never for the thread that counts. With `checked`, an
+// evaluation of the same pool, the nulls are not sampled but taken from there.
 stats::Evaluation evaluate(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
-                           Executor& executor);
+                           Executor& executor, const stats::Evaluation* checked = nullptr);
+
+// Both null laws by the normal approximation at any size: fast. A law whose moments cost too much is sampled.
+stats::NullResults live_nulls(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
+                              Executor& executor);
 
 // `evaluation` may be null, or older than the moment; `attribution` is of its snapshot.
 exporters::MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evaluation* evaluation,

@@ -16,7 +16,7 @@ using Kind = MappedPart::Kind;
 
 constexpr std::string_view kFields[] = {"eval", "prompt", "policy", "version", "scorer", "slice", "answer",
                                         "id", "draw", "draw_id", "correct", "score", "label", "value",
-                                        "ts", "retract", "propensity"};
+                                        "ts", "retract", "propensity", "sequence"};
 
 constexpr std::pair<std::string_view, Kind> kOfTheRecord[] = {
     {"key", Kind::kKey},   {"topic", Kind::kTopic},   {"file", Kind::kFile},

@@ -210,6 +210,10 @@ void add_process(std::vector<Binding<S>>& table) {
       "Counts and positions are made durable this often; at most this much is read again "
       "after a crash."));
   table.push_back(in_settings(
+      "state.cache", size(kMiB, 1'024 * kGiB), [](auto& s) { return &s.state.cache_bytes; },
+      "Counts and evidence kept in memory, all partitions together. Of prompts beyond it that were not used of late "
+      "memory has the name alone (about 400 bytes); the rest is read from `state.path` when an event needs it."));
+  table.push_back(in_settings(
       "state.write_buffer", size(kMiB, 4 * kGiB), [](auto& s) { return &s.state.write_buffer_bytes; },
       "RocksDB's write buffer."));
   table.push_back(in_settings(

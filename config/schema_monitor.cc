@@ -263,7 +263,7 @@ void add_evidence(std::vector<Binding<M>>& table) {
   table.push_back(setting(
       "evidence.horizon", whole(0, 1'000), [](auto& m) { return &m.evidence.horizon; },
       "For streams whose grades arrive out of order, in a way that may depend on the grade: so many later responses "
-      "of a prompt are awaited, and the lowest draw index goes first. With 0 responses count as they arrive."));
+      "of a prompt are awaited, and the lowest sequence (else draw index, else offset) goes first. With 0 responses count as they arrive."));
 }
 
 }  // namespace

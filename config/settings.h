@@ -48,6 +48,7 @@ struct DeadLetterSettings {
 struct StateSettings {
   std::string path;                      // empty: in memory only
   milliseconds checkpoint_every{1'000};  // at most this much is consumed again after a crash
+  std::uint64_t cache_bytes = 512 << 20;  // rows and evidence kept in memory
   std::uint64_t write_buffer_bytes = 32 << 20;
   std::uint64_t block_cache_bytes = 32 << 20;
 };
@@ -96,7 +97,7 @@ enum class MarginBets { kAuto, kBlocks, kPairs, kOff };
 struct EvidenceSettings {
   bool enabled = true;
   MarginBets margin = MarginBets::kAuto;
-  std::uint32_t horizon = 0;  // later responses of a prompt awaited before one is taken in order of draw; 0: as they come
+  std::uint32_t horizon = 0;  // later responses of a prompt awaited before one is taken in order of request; 0: as they come
 };
 
 struct Monitor {

@@ -18,7 +18,7 @@ void write_live_monitor(JsonWriter& json, const MonitorReport& monitor, Part par
   json.key("evaluation");
   if (monitor.evaluation) {
     json.begin_object().member("at", monitor.evaluated_at).member("seconds", monitor.evaluation_seconds);
-    json.member("current", evaluation_is_current(monitor)).end_object();
+    json.member("nulls_checked_at", monitor.checked_at).member("current", evaluation_is_current(monitor)).end_object();
   } else {
     json.null();
   }

@@ -79,14 +79,17 @@ void describe_coverage(Families& out) {
 void describe_nulls(Families& out) {
   constexpr auto kGauge = MetricType::Gauge;
   out.describe("null_mean_ratio", kGauge,
-               "Mean oracle gap at tau under a null law without specialization, at the last evaluation.");
+               "Mean oracle gap at tau under a null law without specialization, by the normal law, at the last evaluation.");
   out.describe("null_quantile_ratio", kUntyped,
                "Quantile of the oracle gap at tau under a null law, at the last evaluation.");
   out.describe("excess_ratio", kGauge,
                "Oracle gap at tau minus its mean under a null law, both of the last evaluation.");
   out.describe("p_value", kGauge,
                "Fixed-sample p-value of the oracle gap at tau under a null law: valid for one look, never to alert "
-               "on over repeated looks.");
+               "on over repeated looks. By the normal law, at the last evaluation.");
+  out.describe("null_check_mean_ratio", kGauge,
+               "As null_mean_ratio by samples of the law itself, renewed less often: the check on the normal law.");
+  out.describe("p_value_check", kGauge, "As p_value by samples of the law itself: the check on the normal law.");
 }
 
 void describe_union(Families& out) {
@@ -203,6 +206,14 @@ void add_null(Families& out, const Labels& at, const char* null, const std::opti
   out.add("p_value", with(labels, "tail", "lower"), found->p_lower);
 }
 
+void add_null_check(Families& out, const Labels& at, const char* null, const std::optional<stats::NullComparison>& found) {
+  if (!found) return;
+  const auto labels = with(at, "null", null);
+  out.add("null_check_mean_ratio", labels, found->mean);
+  out.add("p_value_check", with(labels, "tail", "upper"), found->p_upper);
+  out.add("p_value_check", with(labels, "tail", "lower"), found->p_lower);
+}
+
 void add_evaluation(Families& out, const MonitorReport& monitor, const Labels& base) {
   if (!monitor.evaluation) return;
   for (const auto& check : monitor.evaluation->checks) {
@@ -213,8 +224,11 @@ void add_evaluation(Families& out, const MonitorReport& monitor, const Labels& b
   if (!is_measured(monitor)) return;
   for (const auto& nulls : monitor.evaluation->thresholds) {
     const auto at = with(base, "tau", shortest(nulls.tau));
-    add_null(out, at, "redeal", nulls.gap.redeal);
-    add_null(out, at, "margin", nulls.gap.margin);
+    const auto now = gap_nulls_now(monitor, nulls.tau);
+    add_null(out, at, "redeal", now.redeal);
+    add_null(out, at, "margin", now.margin);
+    add_null_check(out, at, "redeal", nulls.gap.redeal);
+    add_null_check(out, at, "margin", nulls.gap.margin);
   }
 }
 

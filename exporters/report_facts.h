@@ -35,6 +35,11 @@ const stats::CoverageSummary* headline_coverage(const MonitorReport& monitor);
 // The evaluation's comparisons at `tau`; null before the first evaluation.
 const stats::ThresholdNulls* nulls_at(const MonitorReport& monitor, double tau);
 
+// The same of the oracle gap as of the last evaluation: the live law where there is one, else the evaluation's.
+stats::BothNulls gap_nulls_now(const MonitorReport& monitor, double tau);
+// The live laws at `tau`; null where there are none.
+const stats::ThresholdComparison* live_nulls_at(const MonitorReport& monitor, double tau);
+
 // Pass@1 interval of the pool's policy `index`; absent before the first evaluation, and while the
 // evaluation is of another pool.
 std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, std::size_t index);

@@ -16,6 +16,7 @@
 #include "state/evidence_moment.h"
 #include "stats/confirmatory_looks.h"
 #include "stats/evaluation.h"
+#include "stats/nulls.h"
 #include "stats/population_gap.h"
 #include "stats/running.h"
 #include "stats/voting.h"
@@ -79,6 +80,9 @@ struct MonitorReport {
   std::optional<stats::Voting> voting;            // where events gave answers; likewise
   std::vector<stats::ConfirmatoryLook> looks;     // where a plan was given; likewise
   TimeMs evaluated_at = 0;
+  TimeMs checked_at = 0;  // of the counts that the evaluation's nulls are of; at most evaluated_at
+  // The normal laws at evaluated_at, of a live monitor: renewed at every evaluation, the evaluation's nulls less often.
+  std::shared_ptr<const stats::NullResults> live_nulls;
   double evaluation_seconds = 0;
   std::int64_t split_prompts = 0;  // of the last evaluation: on more than one partition, so counted as several
 };

@@ -20,7 +20,7 @@ namespace gapwatch::ingest {
 
 enum class Field : std::uint8_t {
   kPrompt, kPolicy, kCorrect, kScore, kDraw, kUnscored, kEval, kScorer, kSlice, kAnswer, kId, kTs,
-  kVersion, kPropensity, kRetract, kSuccesses, kTrials, kType, kRouter, kWeights,
+  kVersion, kPropensity, kRetract, kSuccesses, kTrials, kType, kRouter, kWeights, kSequence,
   kUnknown,
 };
 inline constexpr std::size_t kFieldCount = static_cast<std::size_t>(Field::kUnknown);
@@ -28,7 +28,7 @@ inline constexpr std::size_t kFieldCount = static_cast<std::size_t>(Field::kUnkn
 // In the order of Field.
 inline constexpr std::array<std::string_view, kFieldCount> kFieldNames{
     "prompt", "policy", "correct", "score", "draw", "unscored", "eval", "scorer", "slice", "answer", "id", "ts",
-    "version", "propensity", "retract", "successes", "trials", "type", "router", "weights"};
+    "version", "propensity", "retract", "successes", "trials", "type", "router", "weights", "sequence"};
 
 constexpr std::string_view name_of(Field field) { return kFieldNames[static_cast<std::size_t>(field)]; }
 

@@ -249,6 +249,11 @@ class FileSource final : public Source {
   }
 
   Result<bool> finish_file() {
+    if (lines_->next_line() < from_) {
+      return fail(refuse(fmt::format("{} ends after line {}, and {} lines of it were counted before: it became shorter, or is "
+                                     "another file; put the old one back, or start with an empty state folder to count this one",
+                                     names_[opened_ - 1], lines_->next_line(), from_)));
+    }
     finished_ = opened_;
     file_.reset();
     lines_.reset();

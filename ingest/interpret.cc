@@ -35,7 +35,7 @@ std::optional<std::uint64_t> to_unsigned(const Raw& raw) {
 
 // What most events do not have, so that one look tells.
 constexpr auto kKinds = mask_of({Field::kType, Field::kRetract, Field::kSuccesses, Field::kTrials});
-constexpr auto kRareNames = mask_of({Field::kSlice, Field::kAnswer, Field::kId, Field::kVersion});
+constexpr auto kRareNames = mask_of({Field::kSlice, Field::kAnswer, Field::kId, Field::kVersion, Field::kSequence});
 
 bool by_policy(const state::RouteWeight& a, const state::RouteWeight& b) { return a.policy < b.policy; }
 
@@ -127,7 +127,15 @@ class Interpreter::Reading {
     if (!scorer.empty()) event_.scorer = scorer;
     if (!fields_.has_any(kRareNames)) return true;
     return string(Field::kSlice, event_.slice) && string(Field::kAnswer, event_.answer) &&
-           string(Field::kId, event_.id) && string(Field::kVersion, event_.version);
+           string(Field::kId, event_.id) && string(Field::kVersion, event_.version) && sequence();
+  }
+
+  bool sequence() {
+    if (!says(Field::kSequence)) return true;
+    std::uint64_t sequence = 0;
+    if (!integer(Field::kSequence, ~std::uint64_t{0} >> 1, sequence)) return false;
+    event_.sequence = sequence;
+    return true;
   }
 
   bool time() {

@@ -192,6 +192,7 @@ MappedEvent MappedEventReader::read(std::string_view default_eval) {
   put_time();
   put_draw(made.shown);
   put_propensity();
+  if (const auto sequence = field("sequence"); sequence.says()) fields_.put(Field::kSequence, sequence.raw);
   made.error = source_.first_of(mapping_.error_when) != nullptr;
   const auto error = error_outcome();
   made.left_out = made.error && error == config::ErrorOutcome::kSkip;

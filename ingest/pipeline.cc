@@ -42,6 +42,7 @@ Pipeline::Pipeline(Source& source, Decoder& decoder, state::Ledger& ledger, cons
 
 Result<bool> Pipeline::step(milliseconds wait) {
   auto more = source_.poll(wait, *this);
+  if (const auto* error = ledger_.failure()) return *error;
   checkpoint_if_due();
   return more;
 }
@@ -91,6 +92,7 @@ void Pipeline::on_records(std::span<const Record> records) {
     Held& held = held_[record.partition];
     if (const auto next = held.position->next_offset(); next && record.offset < *next) continue;
     count_record(held, record);
+    if (held.shard->failure() != nullptr) break;
     held.position->set_next_offset(record.offset + 1);
   }
   count_waiting();
@@ -135,7 +137,7 @@ void Pipeline::count_waiting() {
   if (waiting_.empty()) return;
   results_.resize(waiting_.size());
   waiting_for_->shard->apply(waiting_, results_);
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+  for (std::size_t i = 0; i < waiting_.size() && waiting_for_->shard->failure() == nullptr; ++i) {
     count_result(*waiting_for_, *waiting_records_[i], waiting_[i], results_[i]);
   }
   waiting_.clear();
@@ -174,8 +176,9 @@ std::map<PartitionName, TimeMs> Pipeline::watermarks() const {
 
 void Pipeline::checkpoint_if_due() {
   const auto now = clock_.steady_now();
-  if (now < next_checkpoint_ && (paused_by_store_ || letters_ == nullptr || !letters_->full())) return;
-  if (!ledger_.unsaved()) {
+  const bool full = (letters_ != nullptr && letters_->full()) || ledger_.cache_full();
+  if (now < next_checkpoint_ && (paused_by_store_ || !full)) return;
+  if (!ledger_.unsaved() && !paused_by_store_ && ledger_.store_usable()) {
     next_checkpoint_ = now + checkpoint_every_;
     return;
   }

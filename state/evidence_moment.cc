@@ -14,20 +14,13 @@ NullMoment null_moment(const NullEvidence& null, std::size_t components, double 
           null.reached,                   null.reached_at,       closed};
 }
 
-// One partition's prompts, whose evidence has columns of its own.
-struct PartRows {
-  std::vector<const Row*> rows;
-  std::vector<const stats::PromptEvidence*> prompts;
-};
-
-AttributedCell cell_of(const stats::AttributedPrompt& found, const PartRows& part, std::uint32_t channel_column) {
-  const Row& row = *part.rows[found.prompt];
-  AttributedCell cell{std::string(row.prompt), found.cell.nats, found.cell.log_odds, found.prompt_nats, 0, 0};
-  if (channel_column < row.cells.size()) {
-    cell.trials = row.cells[channel_column].trials;
-    cell.successes = row.cells[channel_column].successes;
-  }
-  return cell;
+Result<AttributedCell> cell_of(const stats::AttributedPrompt& found, const Shard& shard,
+                               const std::vector<const Row*>& rows, std::uint32_t channel_column) {
+  const Row& row = *rows[found.prompt];
+  auto count = shard.count_of(row, channel_column);
+  if (!count) return count.error();
+  return AttributedCell{std::string(row.prompt), found.cell.nats, found.cell.log_odds, found.prompt_nats,
+                        count->trials,           count->successes};
 }
 
 void keep_top(std::vector<AttributedCell>& cells, std::size_t top) {
@@ -44,7 +37,7 @@ EvidenceMoment evidence_moment(const MonitorEvidence& monitor, const std::vector
   stats::StaySum stay;
   for (const auto* part : parts) {
     total.add(part->evidence);
-    stay.add(part->stay);
+    for (const auto& prompt : part->watched) stay.add(prompt);
   }
   EvidenceMoment moment;
   moment.redeal = null_moment(monitor.redeal, stats::kComponents, total.plain_log_e(), total.counts.plain_closed());
@@ -60,38 +53,54 @@ EvidenceMoment evidence_moment(const MonitorEvidence& monitor, const std::vector
   return moment;
 }
 
-std::vector<PolicyEvidenceShare> attribution(std::uint32_t monitor, const MonitorDef& definition,
-                                             const std::vector<PlacedRow>& rows, const Catalog& catalog,
-                                             std::size_t top) {
-  std::map<const Shard*, PartRows> by_shard;
-  std::vector<const Shard*> shards;  // in an order that does not depend on addresses
-  for (const auto& [row, shard] : rows) {
-    const auto* prompt = shard->evidence().prompt(monitor, *row);
-    if (prompt == nullptr) continue;
-    auto [at, made] = by_shard.try_emplace(shard);
-    if (made) shards.push_back(shard);
-    at->second.rows.push_back(row);
-    at->second.prompts.push_back(prompt);
+namespace {
+
+using Shares = std::map<std::string, PolicyEvidenceShare>;  // by policy
+
+// One partition's, whose evidence has columns of its own.
+Status add_shares(Shares& shares, std::uint32_t monitor, stats::EvidenceNull null, const Shard& shard,
+                  const std::vector<const Row*>& rows, const NameTable& channel_columns, std::size_t top) {
+  const auto* part = shard.evidence().part(monitor);
+  if (part == nullptr) return {};
+  stats::Attributing attributing(part->columns.size(), null, top);
+  auto status = shard.evidence().for_each_prompt(
+      monitor, rows, [&](std::size_t at, const stats::PromptEvidence& prompt) { attributing.add(at, prompt); });
+  if (!status) return status;
+  for (const auto& policy : attributing.take()) {
+    const auto& name = part->columns.name(policy.column);
+    const auto column = channel_columns.find(name).value_or(kNoColumn);
+    auto& share = shares[name];
+    share.policy = name;
+    share.nats += policy.nats;
+    for (const auto& [list, into] : {std::pair(&policy.better, &share.better), std::pair(&policy.worse, &share.worse)}) {
+      for (const auto& found : *list) {
+        auto cell = cell_of(found, shard, rows, column);
+        if (!cell) return cell.error();
+        into->push_back(std::move(*cell));
+      }
+    }
   }
-  std::sort(shards.begin(), shards.end(), [](const Shard* a, const Shard* b) {
-    return std::pair(a->topic(), a->partition()) < std::pair(b->topic(), b->partition());
-  });
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<PolicyEvidenceShare>> attribution(std::uint32_t monitor, const MonitorDef& definition,
+                                                     const std::vector<PlacedRow>& rows, const Catalog& catalog,
+                                                     std::size_t top) {
+  // In an order that does not depend on addresses.
+  std::map<std::pair<std::string, std::int32_t>, std::pair<const Shard*, std::vector<const Row*>>> by_shard;
+  for (const auto& [row, shard] : rows) {
+    auto& part = by_shard[{shard->topic(), shard->partition()}];
+    part.first = shard;
+    part.second.push_back(row);
+  }
   const auto null = definition.config.evidence.margin == config::MarginBets::kOff ? stats::EvidenceNull::kRedeal
                                                                                   : stats::EvidenceNull::kMargin;
-  const auto& names = catalog.at(definition.channel).policies;
-  std::map<std::string, PolicyEvidenceShare> shares;
-  for (const auto* shard : shards) {
-    const auto& part = by_shard.at(shard);
-    const auto& columns = shard->evidence().part(monitor)->columns;
-    for (const auto& policy : stats::attribute(part.prompts, columns.size(), null, top)) {
-      const auto& name = columns.name(policy.column);
-      const auto column = names.find(name).value_or(kNoColumn);
-      auto& share = shares[name];
-      share.policy = name;
-      share.nats += policy.nats;
-      for (const auto& found : policy.better) share.better.push_back(cell_of(found, part, column));
-      for (const auto& found : policy.worse) share.worse.push_back(cell_of(found, part, column));
-    }
+  Shares shares;
+  for (const auto& [place, part] : by_shard) {
+    auto status = add_shares(shares, monitor, null, *part.first, part.second, catalog.at(definition.channel).policies, top);
+    if (!status) return status.error();
   }
   std::vector<PolicyEvidenceShare> all;
   for (auto& [name, share] : shares) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "state/alarm.h"
 #include "stats/evidence.h"
 #include "stats/win_stay.h"
@@ -71,7 +72,8 @@ struct PlacedRow {
 };
 // `rows` in the order of their prompts' names. By policy name; at most `top` cells a list. Empty where there is no
 // evidence. Against the margin null, or where that is not bet on, the re-deal null.
-std::vector<PolicyEvidenceShare> attribution(std::uint32_t monitor, const MonitorDef& definition,
-                                             const std::vector<PlacedRow>& rows, const Catalog& catalog, std::size_t top);
+Result<std::vector<PolicyEvidenceShare>> attribution(std::uint32_t monitor, const MonitorDef& definition,
+                                                     const std::vector<PlacedRow>& rows, const Catalog& catalog,
+                                                     std::size_t top);
 
 }  // namespace gapwatch::state

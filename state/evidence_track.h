@@ -10,8 +10,9 @@ inline constexpr std::uint32_t kNotAsked = UINT32_MAX - 1;     // whether the po
 
 struct Slot {
   stats::PromptEvidence evidence;
-  std::uint32_t watched = kNoColumn;  // where in Track::stay
+  std::uint32_t watched = kNoColumn;  // where in MonitorPart::watched
   bool unsaved = false;
+  std::uint32_t bytes = 0;  // as last looked at
   // A response has entered.
   bool any() const { return !evidence.members.empty(); }
 };
@@ -28,18 +29,27 @@ struct Gone {
 };
 
 struct ShardEvidence::Track final : stats::PromptEvidenceSource {
+  explicit Track(ShardEvidence& whose) : owner(whose) {}
+
+  ShardEvidence& owner;
   std::string name;
   std::uint64_t epoch = 0;
   ChannelId channel;
   stats::EvidenceOptions options;
   std::optional<stats::EvidenceEngine> engine;
   MonitorPart part;
-  std::deque<Slot> slots;                 // by place
-  std::vector<stats::StayPrompt> stay;    // of the prompts watched
+  std::vector<std::unique_ptr<Slot>> slots;  // by place; null: nothing, or in the store alone
+  std::vector<bool> in_store;             // by place: let go of
+  std::uint32_t slots_in_store = 0;
+  std::vector<std::string_view> names;    // of prompts, by place: the shard's memory
   boost::unordered_flat_map<std::uint32_t, std::vector<Gone>> gone;  // by place
-  std::vector<std::uint32_t> column_of;   // by channel column
   std::vector<std::uint32_t> unsaved;     // places
   bool part_unsaved = false;
+
+  // The counting thread's own.
+  std::vector<std::uint32_t> column_of;   // by channel column
+  bool columns_unsaved = false;
+  bool seeded = false;                    // a bet with the seed is on its way
 
   // The engine, once the seed is known (or while nothing that is random can close).
   stats::EvidenceEngine& bets() {
@@ -49,8 +59,13 @@ struct ShardEvidence::Track final : stats::PromptEvidenceSource {
     }
     return *engine;
   }
+  void name_prompt(std::uint32_t place, std::string_view prompt) {
+    if (names.size() <= place) names.resize(place + std::size_t{1});
+    names[place] = prompt;
+  }
+  std::string_view name_of(stats::PromptKey prompt) const { return names[prompt.value]; }
   stats::PromptEvidence& at(stats::PromptKey prompt) override {
-    auto& slot = slots[prompt.value];
+    auto& slot = this->slot(prompt.value);
     if (!slot.unsaved) {
       slot.unsaved = true;
       unsaved.push_back(prompt.value);
@@ -59,7 +74,21 @@ struct ShardEvidence::Track final : stats::PromptEvidenceSource {
   }
   Slot& slot(std::uint32_t place) {
     if (slots.size() <= place) slots.resize(place + std::size_t{1});
-    return slots[place];
+    if (slots[place] == nullptr) {
+      slots[place] = std::make_unique<Slot>();
+      if (place < in_store.size() && in_store[place]) owner.read_back(*this, place);
+    }
+    return *slots[place];
+  }
+  // Null where there is nothing, or it is in the store alone.
+  const Slot* look(std::uint32_t place) const { return place < slots.size() ? slots[place].get() : nullptr; }
+  bool stored_only(std::uint32_t place) const { return place < in_store.size() && in_store[place]; }
+  void let_go(std::uint32_t place) {
+    if (in_store.size() <= place) in_store.resize(place + std::size_t{1});
+    in_store[place] = true;
+    ++slots_in_store;
+    slots[place].reset();
+    gone.erase(place);
   }
   Slot& touch(std::uint32_t place) {
     auto& touched = slot(place);

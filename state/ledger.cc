@@ -40,6 +40,7 @@ Status Ledger::open() {
 }
 
 void Ledger::replace_monitors() {
+  line_.drain();
   catalog_.replace_monitors();
   book_.monitors_replaced();
   for (auto& [place, shard] : shards_) {
@@ -50,9 +51,11 @@ void Ledger::replace_monitors() {
 
 Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, std::int32_t partition) {
   drop_partition(topic, partition);
-  auto shard = std::make_unique<Shard>(catalog_, book_, settings_, topic, partition);
+  auto shard = std::make_unique<Shard>(catalog_, book_, line_, settings_, topic, partition);
   if (store_ != nullptr) {
-    if (auto status = shard->load(*store_); !status) return status.error();
+    // Half: evidence comes on top.
+    const auto cache = settings_.state.cache_bytes / 2, held = cached_bytes();
+    if (auto status = shard->load(*store_, cache > held ? cache - held : 0); !status) return status.error();
   }
   const auto next = shard->next_offset();
   shards_[{topic, partition}] = std::move(shard);
@@ -62,6 +65,7 @@ Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, s
 void Ledger::drop_partition(const std::string& topic, std::int32_t partition) {
   const auto at = shards_.find({topic, partition});
   if (at == shards_.end()) return;
+  line_.drain();
   if (at->second->unsaved()) book_.roll_back();
   shards_.erase(at);
   looked_at_.clear();
@@ -90,6 +94,7 @@ Status Ledger::take_all() {
 }
 
 Status Ledger::checkpoint() {
+  line_.drain();
   if (store_ == nullptr) {
     all_saved();
     return {};
@@ -99,9 +104,11 @@ Status Ledger::checkpoint() {
     if (shard->unsaved()) shard->collect(batch);
   }
   book_.collect(batch);
-  if (batch.entries.empty()) return {};
+  if (batch.entries.empty()) return store_->usable();
+  if (const auto* error = failure()) return *error;
   if (auto status = store_->write(batch); !status) return status;
   all_saved();
+  make_room();
   return {};
 }
 
@@ -110,7 +117,37 @@ void Ledger::all_saved() {
   book_.saved();
 }
 
+// Down to three quarters, so that not every checkpoint needs to.
+void Ledger::make_room() {
+  if (!cache_full()) return;
+  for (auto& [place, shard] : shards_) shard->refresh();
+  const double share = 0.75 * static_cast<double>(settings_.state.cache_bytes) / static_cast<double>(cached_bytes());
+  for (auto& [place, shard] : shards_) {
+    shard->evict(static_cast<std::uint64_t>(share * static_cast<double>(shard->cached_bytes())));
+  }
+}
+
+std::uint64_t Ledger::cached_bytes() const {
+  std::uint64_t total = 0;
+  for (const auto& [place, shard] : shards_) total += shard->cached_bytes();
+  return total;
+}
+
+std::uint64_t Ledger::prompts_in_store() const {
+  std::uint64_t total = 0;
+  for (const auto& [place, shard] : shards_) total += shard->rows_in_store();
+  return total;
+}
+
+const Error* Ledger::failure() const {
+  for (const auto& [place, shard] : shards_) {
+    if (const auto* error = shard->failure()) return error;
+  }
+  return nullptr;
+}
+
 bool Ledger::unsaved() const {
+  line_.drain();
   return book_.unsaved() || std::any_of(shards_.begin(), shards_.end(), [](const auto& entry) { return entry.second->unsaved(); });
 }
 
@@ -163,6 +200,7 @@ void merge(MonitorSums& into, const MonitorSums& part) {
 }  // namespace
 
 MonitorMoment Ledger::moment(MonitorIndex index) const {
+  line_.drain();
   const auto& monitor = *catalog_.monitors()[index];
   MonitorMoment moment{monitor.config, catalog_.at(monitor.channel).eval_name, catalog_.at(monitor.channel).scorer,
                        monitor.pool,   monitor.spec,                           {}, {}};
@@ -180,10 +218,14 @@ MonitorMoment Ledger::moment(MonitorIndex index) const {
   return moment;
 }
 
-MonitorSums Ledger::recount(MonitorIndex index) const {
+Result<MonitorSums> Ledger::recount(MonitorIndex index) const {
   MonitorSums sums;
   sums.pool = stats::PoolSums(catalog_.monitors()[index]->spec);
-  for (const auto& [place, shard] : shards_) merge(sums, shard->recount(index));
+  for (const auto& [place, shard] : shards_) {
+    auto part = shard->recount(index);
+    if (!part) return part.error();
+    merge(sums, *part);
+  }
   return sums;
 }
 
@@ -199,7 +241,46 @@ std::uint64_t Ledger::prompts() const {
   return total;
 }
 
-TableSnapshot Ledger::snapshot(MonitorIndex index, std::size_t max_draw_cells) const {
+namespace {
+
+// One row as a monitor sees it.
+struct SeenRow {
+  std::vector<stats::CellCount> cells;  // by pool; empty: nothing of the pool
+  std::vector<stats::DrawSet> draws;
+  std::vector<std::pair<RouterId, std::vector<double>>> weights;
+};
+
+SeenRow see(const Row& row, const MonitorDef& monitor, const Catalog& catalog, bool with_draws, RowView& view) {
+  SeenRow seen;
+  view.fill(row, monitor);
+  if (!view.any) return seen;
+  seen.cells = view.cells;
+  for (std::size_t m = 0; with_draws && m < view.draws.size(); ++m) {
+    seen.draws.push_back(view.draws[m] != nullptr ? *view.draws[m] : stats::DrawSet());
+  }
+  if (row.routes == nullptr) return seen;
+  for (const auto& decision : row.routes->decisions) {
+    if (view.fill_weights(decision, monitor, catalog)) seen.weights.emplace_back(decision.router, view.weights);
+  }
+  return seen;
+}
+
+void append(TableSnapshot& snapshot, const Row& row, SeenRow seen, const Catalog& catalog) {
+  auto& table = snapshot.table;
+  table.prompts.emplace_back(row.prompt);
+  table.cells.insert(table.cells.end(), seen.cells.begin(), seen.cells.end());
+  snapshot.slices.push_back(catalog.slice_name(row.slice));
+  for (auto& draws : seen.draws) snapshot.draws.push_back(std::move(draws));
+  for (auto& [router, weights] : seen.weights) {
+    auto& by_prompt = snapshot.routers[catalog.router_name(router)];
+    by_prompt.resize(table.prompts.size() - 1);
+    by_prompt.push_back(std::move(weights));
+  }
+}
+
+}  // namespace
+
+Result<TableSnapshot> Ledger::snapshot(MonitorIndex index, std::size_t max_draw_cells) const {
   const auto& monitor = *catalog_.monitors()[index];
   const auto pool = monitor.pool.size();
   std::vector<PlacedRow> rows;
@@ -213,27 +294,26 @@ TableSnapshot Ledger::snapshot(MonitorIndex index, std::size_t max_draw_cells) c
   const bool with_draws = rows.size() * pool <= max_draw_cells;
 
   TableSnapshot snapshot;
-  snapshot.attribution = attribution(index, monitor, rows, catalog_, kAttributedCells);
+  auto shares = attribution(index, monitor, rows, catalog_, kAttributedCells);
+  if (!shares) return shares.error();
+  snapshot.attribution = std::move(*shares);
   snapshot.table.policies = monitor.pool;
   snapshot.table.cells.reserve(rows.size() * pool);
   RowView view;
+  // Rows that only the store has come in its order.
+  std::map<const Shard*, std::vector<SeenRow>> stored;
+  for (const auto& [place, shard] : shards_) {
+    if (shard->rows_in_store() == 0) continue;
+    auto& seen = stored[shard.get()];
+    seen.resize(shard->rows().size());
+    auto status = shard->for_each_row(monitor.channel, [&](const Row& row) {
+      if (row.in_store) seen[row.index] = see(row, monitor, catalog_, with_draws, view);
+    });
+    if (!status) return status.error();
+  }
   for (const auto& [row, shard] : rows) {
-    view.fill(*row, monitor);
-    if (!view.any) continue;
-    auto& table = snapshot.table;
-    table.prompts.emplace_back(row->prompt);
-    table.cells.insert(table.cells.end(), view.cells.begin(), view.cells.end());
-    snapshot.slices.push_back(catalog_.slice_name(row->slice));
-    for (std::size_t m = 0; with_draws && m < pool; ++m) {
-      snapshot.draws.push_back(view.draws[m] != nullptr ? *view.draws[m] : stats::DrawSet());
-    }
-    if (row->routes == nullptr) continue;
-    for (const auto& decision : row->routes->decisions) {
-      if (!view.fill_weights(decision, monitor, catalog_)) continue;
-      auto& by_prompt = snapshot.routers[catalog_.router_name(decision.router)];
-      by_prompt.resize(table.prompts.size() - 1);
-      by_prompt.push_back(view.weights);
-    }
+    auto seen = row->in_store ? std::move(stored.at(shard)[row->index]) : see(*row, monitor, catalog_, with_draws, view);
+    if (!seen.cells.empty()) append(snapshot, *row, std::move(seen), catalog_);
   }
   for (auto& [router, by_prompt] : snapshot.routers) by_prompt.resize(snapshot.table.prompts.size());
   return snapshot;

@@ -63,9 +63,12 @@ class Ledger {
   // Every partition in the store is taken on: for inspection and export.
   Status take_all();
 
-  // Makes everything counted so far durable. kRetry: nothing was lost, call again later.
+  // Makes everything counted so far durable, and lets go of rows where the cache is full. kRetry: nothing was lost,
+  // call again later.
   Status checkpoint();
   bool unsaved() const;
+  // Whether the store still is where it was; without one: always.
+  bool store_usable() const { return store_ == nullptr || store_->usable().ok(); }
   std::size_t dirty_rows() const;
 
   // Brings every shard's sums up to date; the moments below are of the last refresh.
@@ -73,9 +76,17 @@ class Ledger {
   std::size_t monitor_count() const { return catalog_.monitors().size(); }
   MonitorMoment moment(MonitorIndex monitor) const;
   // `max_draw_cells`: tables of more cells come without draws.
-  TableSnapshot snapshot(MonitorIndex monitor, std::size_t max_draw_cells) const;
+  Result<TableSnapshot> snapshot(MonitorIndex monitor, std::size_t max_draw_cells) const;
   // The sums of refresh() counted afresh from the rows.
-  MonitorSums recount(MonitorIndex monitor) const;
+  Result<MonitorSums> recount(MonitorIndex monitor) const;
+
+  // Memory of rows and evidence has grown beyond state.cache: a checkpoint makes room. Without a store: never.
+  bool cache_full() const { return store_ != nullptr && cached_bytes() > settings_.state.cache_bytes; }
+  std::uint64_t cached_bytes() const;
+  // Prompts of which memory has the name alone, the rest being in the store.
+  std::uint64_t prompts_in_store() const;
+  // What was counted needed something of the store that could not be read: nothing is saved any more. Null: all is well.
+  const Error* failure() const;
 
   // Another look at a channel, from the next refresh() on.
   void add_monitor(const config::Monitor& monitor) { catalog_.add_monitor(monitor); }
@@ -91,18 +102,23 @@ class Ledger {
   const SplitPrompts& split_prompts() const { return split_; }
 
   const Catalog& catalog() const { return catalog_; }
-  EvidenceBook& book() { return book_; }
+  EvidenceBook& book() {
+    line_.drain();
+    return book_;
+  }
   const config::Settings& settings() const { return settings_; }
   std::uint64_t cells() const;
   std::uint64_t prompts() const;
 
  private:
   void all_saved();
+  void make_room();
 
   const config::Settings& settings_;
   Store* store_;
   Catalog catalog_;
   EvidenceBook book_;
+  mutable BetLine line_;  // to the shards' evidence and the book
   std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
 
   void look_for_split_prompts();

@@ -5,6 +5,8 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <mutex>
 #include <shared_mutex>
@@ -71,10 +73,17 @@ Result<std::unique_ptr<rocksdb::DB>> open_database(const RocksOptions& options) 
   return std::unique_ptr<rocksdb::DB>(db);
 }
 
+// Which folder it is that has this name now; nothing where it holds no database.
+std::optional<std::pair<dev_t, ino_t>> identity(const std::string& path) {
+  struct stat info {};
+  if (::stat((path + "/CURRENT").c_str(), &info) != 0 || ::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return std::pair(info.st_dev, info.st_ino);
+}
+
 class RocksStore final : public Store {
  public:
   RocksStore(RocksOptions options, std::unique_ptr<rocksdb::DB> db)
-      : options_(std::move(options)), db_(std::move(db)) {}
+      : options_(std::move(options)), folder_(identity(options_.path)), db_(std::move(db)) {}
 
   Result<std::optional<std::string>> get(std::string_view key) override {
     Reading reading(mutex_, std::defer_lock);
@@ -102,6 +111,7 @@ class RocksStore final : public Store {
   }
 
   Status write(const WriteBatch& batch) override {
+    if (auto status = usable(); !status) return status;
     rocksdb::WriteBatch rocks;
     for (const auto& [key, value] : batch.entries) {
       const auto status = value ? rocks.Put(slice(key), slice(*value)) : rocks.Delete(slice(key));
@@ -121,6 +131,13 @@ class RocksStore final : public Store {
     return explain(options_.path, status);
   }
 
+  // RocksDB writes on into files that were deleted.
+  Status usable() override {
+    if (folder_ && identity(options_.path) == folder_) return {};
+    return retry("state folder " + options_.path + " was deleted or replaced while it was in use; nothing is saved. Put it "
+                 "back and counting goes on, or restart gapwatch to count from what is there now");
+  }
+
   std::uint64_t size_bytes() const override {
     std::uint64_t bytes = 0;
     std::error_code error;
@@ -133,6 +150,7 @@ class RocksStore final : public Store {
 
  private:
   using Reading = std::shared_lock<std::shared_mutex>;
+
 
   // The database stays open while `reading` is held.
   Status open_for(Reading& reading) {
@@ -156,6 +174,7 @@ class RocksStore final : public Store {
   }
 
   const RocksOptions options_;
+  const std::optional<std::pair<dev_t, ino_t>> folder_;  // what was opened
   std::shared_mutex mutex_;  // of the pointer
   std::unique_ptr<rocksdb::DB> db_;  // null after a failed write, until the next call
 };

@@ -54,6 +54,9 @@ struct Row {
   std::uint32_t number = 0; // in the channel, of this shard
   bool touched = false;     // the running sums have it as it was, until the next refresh
   bool unsaved = false;     // differs from the store
+  bool in_store = false;    // its cells are there alone, `cells` is empty
+  bool used = false;        // since the shard last looked for rows to let go of
+  std::uint32_t bytes = 0;  // of memory that letting go of its cells gives back, as last looked at
   RouteSet* routes = nullptr;
   std::vector<Cell> cells;
 };

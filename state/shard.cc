@@ -30,14 +30,14 @@ void count(Cell& cell, DrawOutcome outcome, int sign) {
 
 }  // namespace
 
-Shard::Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+Shard::Shard(Catalog& catalog, EvidenceBook& book, BetLine& line, const config::Settings& settings, std::string topic,
              std::int32_t partition)
     : catalog_(catalog),
       settings_(settings),
       topic_(std::move(topic)),
       partition_(partition),
       place_(partition_place(topic_, partition)),
-      evidence_(catalog, book, rows_, place_) {}
+      evidence_(catalog, book, line, place_) {}
 
 Row* Shard::find_row(ChannelId channel, std::string_view prompt) {
   const auto at = row_of_.find({channel.value, prompt});
@@ -61,7 +61,13 @@ Row& Shard::add_row(ChannelId channel, std::string_view prompt) {
 }
 
 Cell& Shard::cell(Row& row, std::uint32_t column) {
-  if (column >= row.cells.size()) row.cells.resize(column + 1);
+  if (column >= row.cells.size()) {
+    const auto before = row.cells.capacity();
+    row.cells.resize(column + 1);
+    const auto grown = (row.cells.capacity() - before) * sizeof(Cell);
+    row.bytes += static_cast<std::uint32_t>(grown);
+    cached_bytes_ += grown;
+  }
   return row.cells[column];
 }
 
@@ -120,11 +126,6 @@ void Shard::prefetch(std::span<const Aim> aims, std::span<const Event> events) c
   each_cell([](const Cell& cell, const Event& event) {
     if (event.draw.value_or(0) >= 64) cell.draws.prefetch();
   });
-  for (const bool deeper : {false, true}) {
-    for (const auto& aim : aims) {
-      if (aim.row != nullptr) evidence_.prefetch(*aim.row, deeper);
-    }
-  }
 }
 
 ApplyResult Shard::apply_at(Aim aim, const Event& event) {
@@ -138,6 +139,7 @@ ApplyResult Shard::apply_at(Aim aim, const Event& event) {
     if (rows_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
     row = &add_row(aim.channel, event.prompt);
   }
+  if (!here(*row)) return {Applied::kRejected, "unreadable"};
   if (!event.slice.empty() && catalog_.slice_name(row->slice) != event.slice) {
     touch(*row);
     row->slice = catalog_.slice(event.slice);
@@ -164,8 +166,7 @@ void Shard::change(Row& row, Cell& target, DrawOutcome before, DrawOutcome now) 
 bool Shard::superseded(Row& row, Cell& target, const Event& event) {
   if (!event.time || !event.draw || !settings_.events.later_wins) return false;
   if (target.times == kNoTimes) {
-    target.times = static_cast<std::uint32_t>(times_.size());
-    times_.emplace_back();
+    target.times = add_times({});
   }
   auto& times = times_[target.times];
   const auto known = times.get(*event.draw);
@@ -238,6 +239,7 @@ ApplyResult Shard::apply_route(const Event& event) {
   for (std::uint32_t channel = 0; channel < catalog_.channel_count(); ++channel) {
     if (catalog_.at({channel}).eval != eval) continue;
     if (Row* row = find_row({channel}, event.prompt)) {
+      if (!here(*row)) return {Applied::kRejected, "unreadable"};
       withdraw_routes(*row);
       touch(*row);
     }

@@ -38,6 +38,8 @@ class Store {
                       const std::function<Status(std::string_view key, std::string_view value)>& visit) = 0;
   virtual Status write(const WriteBatch& batch) = 0;
   virtual std::uint64_t size_bytes() const = 0;
+  // Whether what is written now would be found again; kRetry where the folder was taken away under us.
+  virtual Status usable() { return {}; }
 };
 
 struct RocksOptions {

@@ -251,12 +251,14 @@ Evaluation evaluate(const CountTable& table, const DrawTable& draws, const Evalu
   }
   if (rows.table.prompt_count() == 0) return out;
 
-  NullOptions nulls;
-  nulls.replicates = settings.replicates;
-  nulls.seed = settings.seed;
-  set_nulls(out, compare_with_nulls(rows.table, settings.thresholds, nulls, executor));
+  if (settings.sample_nulls) {
+    NullOptions nulls;
+    nulls.replicates = settings.replicates;
+    nulls.seed = settings.seed;
+    set_nulls(out, compare_with_nulls(rows.table, settings.thresholds, nulls, executor));
+    out.family = family_of(out);
+  }
   set_thresholds(out, rows.table, settings, fitted.prior, executor);
-  out.family = family_of(out);
 
   const auto typical = median_trials(rows.table);
   set_intervals(out, rows, settings, fitted.prior, executor);
@@ -268,6 +270,18 @@ Evaluation evaluate(const CountTable& table, const DrawTable& draws, const Evalu
   out.cross_fit = cross_fit(rows.table, rows.paired, kFolds, settings.seed);
   set_bounds(out, rows, typical);
   return out;
+}
+
+void keep_nulls(const Evaluation& from, Evaluation& to) {
+  for (std::size_t t = 0; t < std::min(from.thresholds.size(), to.thresholds.size()); ++t) {
+    to.thresholds[t].gap = from.thresholds[t].gap;
+    to.thresholds[t].disagreement = from.thresholds[t].disagreement;
+    to.thresholds[t].oracle_minus_mixture = from.thresholds[t].oracle_minus_mixture;
+    to.thresholds[t].rise = from.thresholds[t].rise;
+  }
+  to.pass_at_1_gap = from.pass_at_1_gap;
+  to.family = from.family;
+  to.chain = from.chain;
 }
 
 }  // namespace gapwatch::stats

@@ -1,4 +1,4 @@
-// The page over a stored stream whose truth is known: a specialist with a hostile name, a monitor without data.
+// The page over a stored stream whose truth is known: a specialist with a hostile name, and monitors in other states.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { accessible, launch, openPage, screenshots } from "./support.mjs";
 
 const kHostile = "<img src=x onerror=alert(1)>\"'=cmd()";
 const kPolicies = ["generalist", kHostile, "steady", "weak"];
+const kToken = "a-token-to-acknowledge-with";
 const kPrompts = 120, kDraws = 16, kSpecial = 24;
 
 // The specialist alone solves the first prompts, and nothing else.
@@ -22,6 +23,15 @@ function events() {
       }
     }
   }
+  for (const [evaluation, prompts] of [["alike", 60], ["few", 6]]) {
+    for (let draw = 0; draw < 8; ++draw) {
+      for (let i = 0; i < prompts; ++i) {
+        for (const policy of ["left", "right", "third"]) {
+          lines.push(JSON.stringify({ eval: evaluation, prompt: `q${i}`, policy, draw, correct: uniform() < (i % 10) / 10 }));
+        }
+      }
+    }
+  }
   for (let i = 0; i < 5; ++i) lines.push(JSON.stringify({ eval: "half", prompt: `<b>${i}</b>`, policy: `only-${i}`, draw: 0, correct: true }));
   lines.push("{not json", JSON.stringify({ eval: "known", prompt: "p", correct: true }));
   return lines.join("\n") + "\n";
@@ -33,9 +43,9 @@ let gapwatch, browser, page, url, config;
 before(async () => {
   const port = await freePort();
   config = writeConfig(dir, "gapwatch.yaml", ["source:", `  files: [${dir}/events.jsonl]`, `state: {path: ${dir}/state}`,
-    `http: {listen: "127.0.0.1:${port}"}`, "monitors:",
+    `http: {listen: "127.0.0.1:${port}", token: ${kToken}}`, "monitors:",
     "  - {name: known, eval: known, evaluate_every: 1s, nulls: {replicates: 500}}",
-    "  - {name: half, eval: half, evaluate_every: 1s}"]);
+    ...["half", "alike", "few"].map((name) => `  - {name: ${name}, eval: ${name}, evaluate_every: 1s, nulls: {replicates: 500}}`)]);
   writeFileSync(join(dir, "events.jsonl"), events());
   gapwatch = new Gapwatch("stored", "run", "--config", config);
   url = `http://127.0.0.1:${port}/`;
@@ -62,6 +72,14 @@ test("the answer says who, on which prompts, before anything else", async () => 
   assert.ok(top.y < 300 && top.y + 320 < 900, "the answer is not in the first view");
 });
 
+// What a button lets one keep, as text.
+async function download(name) {
+  const [kept] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+  const path = join(out, kept.suggestedFilename());
+  await kept.saveAs(path);
+  return readFileSync(path, "utf8");
+}
+
 test("hostile names stay text", async () => {
   assert.equal(await page.locator("main img").count(), 0);
   assert.ok((await text("main")).includes(kHostile));
@@ -86,22 +104,44 @@ test("the heatmap names the specialist on its prompts, with counts", async () =>
 });
 
 test("every number of the page has a title with estimand, scorer, window and n", async () => {
-  for (const selector of [".tile", "[aria-label='Policies, table'] td:nth-child(3)", ".heatmap td", ".facts div"]) {
-    for (const title of await page.locator(`main ${selector}`).evaluateAll((all) => all.map((item) => item.title))) {
-      assert.match(title, /scorer .*window .*n = /s, `${selector}: ${title}`);
+  await page.locator(".heatmap tbody tr").first().waitFor();
+  const numbers = await page.evaluate(() => {
+    const found = [], walk = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    const titleOf = (element) => element.getAttribute("title") ?? [...element.children].find((child) => child.tagName === "title")?.textContent;
+    while (walk.nextNode()) {
+      const text = walk.currentNode.data;
+      if (walk.currentNode.parentElement.closest("title, summary, option") || !/\d\.\d{2}|\d%|^\d+\/\d+$/.test(text)) continue;
+      let title;
+      for (let at = walk.currentNode.parentElement; at.tagName !== "MAIN" && !title; at = at.parentElement) title = titleOf(at);
+      found.push([text, title ?? ""]);
     }
-  }
+    return found;
+  });
+  assert.ok(numbers.length > 150, `${numbers.length} numbers`);
+  for (const [text, title] of numbers) assert.match(title, /scorer .*window .*n = /s, `"${text}": "${title}"`);
+});
+
+const kOthers = [["collecting", "half", /Nothing can be said yet/], ["insufficient", "few", /Too little data/], ["quiet", "alike", /No evidence that/]];
+
+test("the overview says in which state every monitor is", async () => {
+  const shown = async () => Object.fromEntries(await page.locator("nav a").evaluateAll((all) =>
+    all.map((link) => [link.querySelector(".name").textContent, link.querySelector(".state").className.replace("state ", "")])));
+  await eventually("every monitor's state", async () => (await shown()).alike === "quiet");
+  assert.deepEqual(await shown(), { known: "evidence", half: "collecting", few: "insufficient", alike: "quiet" });
 });
 
 test("what has no answer yet says so, and the keyboard reaches it", async () => {
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
-  await page.locator("nav a", { hasText: "half" }).focus();
-  await page.keyboard.press("Enter");
-  await page.locator("h1", { hasText: "half" }).waitFor();
-  assert.match(await text(".says"), /Nothing can be said yet/);
-  assert.match(await text(".answer .state.collecting"), /collecting/);
-  await screenshots(page, "collecting");
+  for (const [state, name, says] of kOthers) {
+    await page.locator("nav a", { hasText: name }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator("h1", { hasText: name }).waitFor();
+    assert.match(await text(".says"), says);
+    assert.equal(await page.locator(`.answer .state.${state}`).count(), 1);
+    if (state !== "collecting") await page.locator(".heatmap tbody tr").first().waitFor();
+    await screenshots(page, state);
+  }
   await page.goto(`${url}#monitor=known`);
   await page.locator("h1", { hasText: "known" }).waitFor();
 });
@@ -126,12 +166,7 @@ test("the theme can be chosen and is kept", async () => {
 
 test("pictures and data can be kept", async () => {
   await page.locator(".heatmap").waitFor();
-  const keep = async (name) => {
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
-    const path = join(out, download.suggestedFilename());
-    await download.saveAs(path);
-    return readFileSync(path, "utf8");
-  };
+  const keep = download;
   const picture = await keep("Download Oracle gap against noise alone as SVG");
   assert.match(picture, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   assert.match(picture, /fill="rgb/);
@@ -143,6 +178,33 @@ test("pictures and data can be kept", async () => {
   assert.equal(JSON.parse(await keep("Download The gap, split as JSON")).gap.coupling, "paired");
   assert.match(await keep("Download Oracle gap over time as SVG"), /^<svg/);
   assert.match(await keep("Download Oracle gap over time as CSV"), /^time,state,complete_prompts,/);
+});
+
+test("the evidence is drawn where the alarm's line is seen, and now is now", async () => {
+  await page.locator(".timeline canvas").nth(1).waitFor();
+  const hidden = await page.locator(".timeline").evaluateAll((all) => all.map((item) => item.hidden));
+  assert.deepEqual(hidden, [false, false]);
+  const picture = await download("Download Evidence over time as SVG");
+  const at = (pattern) => Number(pattern.exec(picture)?.[1]);
+  const line = at(/<line [^>]*y1="([\d.]+)"[^>]*stroke-dasharray="6px/), highest = at(/<circle [^>]*cy="([\d.]+)"/);
+  assert.ok(line > highest + 20 && line < 220, `the line at ${line}, the evidence at ${highest}`);
+  const today = new Date();
+  assert.ok(picture.includes(`/${today.getFullYear()}`), "the axis of time is of this year");
+});
+
+test("the alarm is on the screen until it is acknowledged, which takes the token", async () => {
+  assert.equal(await page.locator(".answer .state.evidence").count(), 1);
+  assert.match(await page.title(), /^▲ known/);
+  await page.getByRole("button", { name: "Acknowledge" }).click();
+  await page.locator(".acknowledge", { hasText: "Not acknowledged: this needs the configured token" }).waitFor();
+  await page.getByLabel("Token").fill(kToken);
+  await page.keyboard.press("Enter");
+  await page.locator(".answer .state.acknowledged").waitFor({ timeout: kWait });
+  await page.locator("nav a .state.acknowledged").waitFor({ timeout: kWait });
+  assert.equal(await page.getByRole("button", { name: "Acknowledge" }).count(), 0);
+  assert.match(await text(".says"), /somebody has acknowledged/);
+  assert.match(await page.title(), /^known/);
+  await screenshots(page, "acknowledged");
 });
 
 test("the page survives the daemon's restart, and so does the history", async () => {
@@ -157,6 +219,7 @@ test("the page survives the daemon's restart, and so does the history", async ()
   await page.locator(".link.live").waitFor({ timeout: kWait });
   const again = await eventually("the history after the restart", async () => (await history())?.[0]);
   assert.deepEqual(again, then);
+  assert.equal(await page.locator(".answer .state.acknowledged").count(), 1);
   assert.deepEqual(page.faults.filter((fault) => !fault.includes("ERR_")), []);
 });
 

@@ -167,6 +167,29 @@ TEST(Metrics, ExportsTheStatisticsUnderTheirNames) {
   EXPECT_EQ(scrape.value("gapwatch_evaluation_timestamp_seconds", monitor), 1.79e9);
 }
 
+TEST(Metrics, TheNormalLawIsServedAndTheSamplesAreItsCheck) {
+  auto monitor = fixture::full_monitor();
+  auto live = std::make_shared<stats::NullResults>();
+  live->thresholds.emplace_back();
+  live->thresholds[0].tau = 0.1;
+  live->thresholds[0].gap.redeal = monitor.evaluation->thresholds[1].gap.redeal;
+  live->thresholds[0].gap.redeal->mean = 0.0625;
+  live->thresholds[0].gap.redeal->p_upper = 0.375;
+  monitor.live_nulls = live;
+  const Scrape scrape(text_of(only(monitor)));
+  const Labels redeal{{"monitor", "math500"}, {"tau", "0.1"}, {"null", "redeal"}};
+  const Labels margin{{"monitor", "math500"}, {"tau", "0.1"}, {"null", "margin"}};
+  const auto upper = [](Labels labels) {
+    labels["tail"] = "upper";
+    return labels;
+  };
+  EXPECT_EQ(scrape.value("gapwatch_null_mean_ratio", redeal), 0.0625);
+  EXPECT_EQ(scrape.value("gapwatch_p_value", upper(redeal)), 0.375);
+  EXPECT_EQ(scrape.value("gapwatch_null_check_mean_ratio", redeal), 0.064);
+  EXPECT_EQ(scrape.value("gapwatch_p_value_check", upper(redeal)), 0.25);
+  EXPECT_EQ(scrape.value("gapwatch_null_mean_ratio", margin), 0.03) << "no live law of this null: the samples stand in";
+}
+
 TEST(Metrics, SaysWhatAMonitorLooksAtAndWhetherItIsWhole) {
   auto monitor = fixture::full_monitor();
   monitor.split_prompts = 3;

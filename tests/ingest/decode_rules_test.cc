@@ -240,6 +240,17 @@ TEST_F(DecodeRules, APreCountedCellHasSuccessesAndTrials) {
   EXPECT_THAT(fault(judged(R"("successes":1,"trials":3,"retract":true)")), HasSubstr("conflicting_fields"));
 }
 
+TEST_F(DecodeRules, SequenceIsAPlaceInOrderOfRequest) {
+  EXPECT_EQ(event(with(R"("sequence":41)")).sequence, 41u);
+  EXPECT_EQ(event(with(R"("sequence":9223372036854775807)")).sequence, 9223372036854775807u);
+  EXPECT_FALSE(event(with(R"("sequence":null)")).sequence);
+  EXPECT_FALSE(event(with(R"("draw":3)")).sequence);
+  for (const char* bad : {"-1", "9223372036854775808", "1e99"}) {
+    EXPECT_THAT(fault(with(R"("sequence":)" + std::string(bad))), ::testing::AnyOf(HasSubstr("out_of_range"), HasSubstr("wrong_type"))) << bad;
+  }
+  EXPECT_THAT(fault(with(R"("sequence":"41")")), HasSubstr("wrong_type: sequence must be a whole number"));
+}
+
 TEST_F(DecodeRules, PropensityIsAProbabilityOrOneForEachPolicy) {
   EXPECT_EQ(event(with(R"("propensity":1)")).propensity, 1.0);
   EXPECT_EQ(event(with(R"("propensity":1e-3)")).propensity, 1e-3);

@@ -198,7 +198,7 @@ class Parser {
 
 const char* const kNames[] = {"prompt", "policy", "correct", "score", "draw", "unscored", "eval", "scorer", "slice", "answer",
                               "id", "ts", "version", "propensity", "retract", "successes", "trials", "type", "router",
-                              "weights"};
+                              "weights", "sequence"};
 
 class Rules {
  public:
@@ -213,6 +213,7 @@ class Rules {
     e.eval = text("eval").empty() ? topic_ : text("eval");
     e.scorer = text("scorer").empty() ? "default" : text("scorer");
     e.slice = text("slice"), e.answer = text("answer"), e.id = text("id"), e.version = text("version");
+    if (says("sequence")) e.sequence = whole("sequence", ~0ull >> 1);
     e.time = time();
     if (type == "route") {
       if (retract) throw Bad("conflict");

@@ -75,8 +75,9 @@ std::vector<Event> everything(EventMaker& maker, std::size_t size) {
 }
 
 TEST(Evidence, DeathAtAnyStepLeavesItAsWithoutToTheBit) {
-  const auto settings = many_monitors();
+  auto settings = many_monitors();
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    settings.state.cache_bytes = seed % 2 == 0 ? 1'000 : 1 << 30;  // rows and evidence in the store alone, or in memory
     EventMaker maker(seed);
     const auto events = everything(maker, 1'500);
     MemoryStore store;
@@ -318,6 +319,57 @@ TEST(Evidence, BetsOnSingleResponsesWhereEveryPolicysPropensityIsKnown) {
   EXPECT_EQ(events_after({{"a", 0.5}, {"b", 0.3}}, 0.5), std::pair(2ul, 2ul)) << "somebody is missing";
   EXPECT_EQ(events_after({{"a", 0.5}, {"b", 0.5}}, 0.5, "v2"), std::pair(2ul, 2ul)) << "of which version?";
   EXPECT_EQ(events_after({{"a", 1.0}}, 1.0), std::pair(3ul, 3ul));
+}
+
+// Draws here are ids, which have no order; grades overtake each other by up to three places.
+TEST(Evidence, BatchesCloseInOrderOfTheSequence) {
+  config::Settings settings;
+  settings.monitors = {monitor("m"), monitor("arrival")};
+  settings.monitors[0].evidence.horizon = 4;
+  const PoolStream stream{.seed = 11, .prompts = 1};
+  auto in_order = open(settings, nullptr), overtaken = open(settings, nullptr);
+  const auto event_at = [&](std::uint64_t number) {
+    auto event = stream.event(number);
+    event.draw = (std::uint64_t{1} << 63) + (number * 2'654'435'761u) % 100'003;
+    event.sequence = number;
+    return event;
+  };
+  constexpr std::uint64_t kEvents = 800;
+  std::mt19937_64 random(5);
+  std::vector<std::uint64_t> arrivals(kEvents);
+  for (std::uint64_t i = 0; i < kEvents; ++i) arrivals[i] = i;
+  for (std::uint64_t i = 2; i + 4 <= kEvents; i += 4) {  // across the ends of batches
+    std::shuffle(arrivals.begin() + static_cast<std::ptrdiff_t>(i), arrivals.begin() + static_cast<std::ptrdiff_t>(i + 4), random);
+  }
+  for (std::uint64_t i = 0; i < kEvents; ++i) {
+    count(*in_order, event_at(i), static_cast<Offset>(i));
+    count(*overtaken, event_at(arrivals[i]), static_cast<Offset>(i));
+  }
+  const auto part = [](Ledger& ledger, MonitorIndex m) { return ledger.shard("t", 0)->evidence().part(m)->evidence; };
+  EXPECT_GT(part(*in_order, 0).counts.blocks, 5u);
+  EXPECT_EQ(part(*overtaken, 0).counts.late, 0u);
+  EXPECT_TRUE(part(*overtaken, 0) == part(*in_order, 0));
+  EXPECT_FALSE(part(*overtaken, 1) == part(*in_order, 1)) << "without a horizon they count as they come";
+}
+
+TEST(Evidence, ACorrectionFindsAWaitingResponseByItsSequenceAndNothingEntersTwice) {
+  config::Settings settings;
+  settings.monitors = {monitor("m")};
+  settings.monitors[0].evidence.horizon = 4;
+  auto ledger = open(settings, nullptr);
+  Shard& shard = *ledger->shard("t", 0);
+  const auto send = [&](std::optional<std::uint64_t> sequence, Outcome outcome, EventKind kind = EventKind::kDraw) {
+    auto event = draw("p", "a", 7, outcome);
+    event.kind = kind;
+    event.sequence = sequence;
+    shard.apply(event);
+    return counts_of(*ledger, 0);
+  };
+  EXPECT_EQ(send(100, Outcome::kSuccess).responses, 1u);
+  EXPECT_EQ(send(100, Outcome::kFailure).late_amendments, 0u);
+  EXPECT_EQ(send(std::nullopt, Outcome::kSuccess).late_amendments, 1u) << "which place was it?";
+  EXPECT_EQ(send(std::nullopt, Outcome::kSuccess, EventKind::kRetract).late_amendments, 2u);
+  EXPECT_EQ(send(100, Outcome::kSuccess).responses, 1u) << "it was taken back";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <regex>
 #include <string>
 
 #include "tests/support/eventually.h"
@@ -82,6 +83,12 @@ inline std::string json_at(const std::string& document, const std::string& point
   simdjson::dom::element element;
   if (parser.parse(simdjson::padded_string(document)).at_pointer(pointer).get(element) != simdjson::SUCCESS) return "";
   return simdjson::minify(element);
+}
+
+// The document without the null laws that a daemon has at every evaluation beside the sampled ones, and a report has not.
+inline std::string without_live_laws(const std::string& document) {
+  static const std::regex live(R"(,"live":\{[^}]*\})");
+  return std::regex_replace(document, live, "");
 }
 
 }  // namespace gapwatch::testing

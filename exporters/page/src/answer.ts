@@ -27,8 +27,8 @@ function evidenceLines(m: Monitor): Child[] {
       `${log10(found.log10_e)}, alarm from ${log10(line)}; anytime p ${pValue(found.p_anytime)}; ` +
       `${found.guaranteed ? "guaranteed under this traffic" : "an approximation under this traffic: see the checks"}\n${context(m)}`;
     const part = Math.max(0, Math.min(1, found.log10_e / line));
-    return [html("p", { title, class: "meter" }, `${kNullNames[name]}: evidence 10`, html("sup", {}, log10(found.log10_e)),
-      ` of the 10`, html("sup", {}, log10(line)), ` an alarm needs${since}${found.guaranteed ? "" : " (not guaranteed)"}`,
+    return [html("p", { title, class: `meter ${name}` }, html("b", {}, kNullNames[name]), `: e = 10`, html("sup", {}, log10(found.log10_e)),
+      `; an alarm from 10`, html("sup", {}, log10(line)), `${since}${found.guaranteed ? "" : " (not guaranteed)"}`,
       html("meter", { min: 0, max: 1, value: part, "aria-label": `Evidence against the ${kNullNames[name]} null, as a part of what an alarm needs` }))];
   });
 }
@@ -45,9 +45,15 @@ function sure(m: Monitor): Child[] {
       : m.checks.length > 0 ? html("p", { class: "small" }, `All ${m.checks.length} assumption checks hold.`) : null];
 }
 
-// Who covers the prompts that the best single policy misses, most first.
+// Where the evidence comes from, a fifth of its strongest cell or more; before there is any, who covers the prompts that
+// the best single policy misses. Most first.
 export function specialists(m: Monitor, prompts: Prompt[]) {
-  if (m.attribution.length > 0) return m.attribution.map((one) => ({ policy: one.policy, prompts: one.prompts.map((prompt) => prompt.prompt) }));
+  const least = Math.max(0, ...m.attribution.flatMap((one) => one.prompts.map((prompt) => prompt.log10_e ?? 0))) / 5;
+  const sources = m.attribution.filter((one) => one.policy !== m.oracle.best_single?.policy)
+    .map((one) => ({ policy: one.policy, strong: one.prompts.filter((prompt) => (prompt.log10_e ?? 0) > 0 && (prompt.log10_e ?? 0) >= least) }))
+    .map(({ policy, strong }) => ({ policy, sum: strong.reduce((sum, prompt) => sum + (prompt.log10_e ?? 0), 0), prompts: strong.map((prompt) => prompt.prompt) }))
+    .filter((one) => one.prompts.length > 0).sort((a, b) => b.sum - a.sum);
+  if (alarming(m) && sources.length > 0) return sources;
   const by = new Map<string, string[]>();
   for (const prompt of prompts.filter((one) => one.in_gap)) {
     const leader = prompt.cells.reduce((best, cell) => (cell.posterior_mean > best.posterior_mean ? cell : best));
@@ -63,7 +69,7 @@ function who(m: Monitor, prompts: Prompt[]): Child[] {
   const named = (names: string[]) => names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${count(names.length - 3)} more` : "");
   return [html("ul", {}, found.slice(0, 3).map((one) => html("li", { title: `${one.policy}: ${one.prompts.slice(0, 40).join(", ")}\n${context(m)}` },
     html("b", {}, one.policy), ` on ${named(one.prompts)}`))),
-    html("p", { class: "small" }, m.attribution.length > 0 ? `The evidence rests most on these; the best single policy is ${best}.` : alarming(m) ? `where the best single policy, ${best}, is not reliable.` : `where the best single policy, ${best}, is not reliable; by chance, as far as is known.`)];
+    html("p", { class: "small" }, alarming(m) && m.attribution.length > 0 ? `The evidence rests most on these; the best single policy is ${best}.` : alarming(m) ? `where the best single policy, ${best}, is not reliable.` : `where the best single policy, ${best}, is not reliable; by chance, as far as is known.`)];
 }
 
 function next(m: Monitor): string[] {
@@ -74,25 +80,43 @@ function next(m: Monitor): string[] {
       : "Draw each prompt at least twice per policy: with one draw, luck and skill cannot be told apart."];
     case "quiet": return [`Nothing. ${best} for everything loses nothing that is known.`, "No evidence is not evidence of none: gapwatch power says what this pool could show."];
     case "evidence": return [failing ? "Look at the failing checks first: they can make an alarm of something else." : "Read the prompts below: is it what these policies are for?",
-      `A router can gain at most ${ratio(m.gap.recoverable)} pass@1 over ${best}.`, "Acknowledge the alarm; the runbook has the steps."];
+      `A router can gain at most ${ratio(m.gap.recoverable)} pass@1 over ${best}.`,
+      "Acknowledge the alarm, and evidence begins anew. The steps are in RUNBOOK.md, section GapwatchSpecialization."];
     case "acknowledged": return [`Decide whether to route: at most ${ratio(m.gap.recoverable)} pass@1 over ${best} can be gained.`];
     case "stale": return ["Look at the stream below: is it paused, lagging, or over?"];
     default: return ["See the runbook."];
   }
 }
 
+// Kept while the alarm stands, so that what is typed outlives the next update.
+let asking: { name: string; form: HTMLElement } | null = null;
+
 function acknowledge(m: Monitor): Child {
-  if (m.state !== "evidence") return null;
-  const button = html("button", { class: "action", type: "button" }, "Acknowledge");
+  if (m.state !== "evidence") asking = null;
+  else if (asking?.name !== m.name) asking = { name: m.name, form: acknowledgeForm(m) };
+  return asking?.form;
+}
+
+function acknowledgeForm(m: Monitor) {
+  const button = html("button", { class: "action", type: "submit" }, "Acknowledge");
   const said = html("span", { class: "small", role: "status" });
-  button.addEventListener("click", async () => {
+  const field = html("input", { type: "password", autocomplete: "off", "aria-label": "Token" });
+  const asked = html("label", { class: "small" }, "token ", field);
+  asked.hidden = true;
+  const form = html("form", { class: "acknowledge" }, button, asked, said);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
     button.disabled = true;
-    const response = await fetch(`/api/v1/monitors/${encodeURIComponent(m.name)}/acknowledge`, { method: "POST" }).catch(() => null);
+    const headers: Record<string, string> = field.value === "" ? {} : { Authorization: `Bearer ${field.value}` };
+    const response = await fetch(`/api/v1/monitors/${encodeURIComponent(m.name)}/acknowledge`, { method: "POST", headers }).catch(() => null);
     button.disabled = false;
     const answer = response && !response.ok ? await response.json().catch(() => null) as { error?: string } | null : null;
-    said.textContent = response?.ok ? " Acknowledged." : ` Not acknowledged: ${answer?.error ?? "no connection"}`;
+    said.textContent = response?.ok ? "Acknowledged." : `Not acknowledged: ${answer?.error ?? "no connection"}`;
+    if (response?.status !== 401) return;
+    asked.hidden = false;
+    field.focus();
   });
-  return html("p", {}, button, said);
+  return form;
 }
 
 function tile(label: string, value: string, title: string) {
@@ -120,8 +144,8 @@ export function answer(m: Monitor, prompts: Prompt[]) {
     html("p", { class: "says" }, kSays[m.state] ?? m.state),
     html("div", { class: "parts" },
       part("How sure", sure(m)), part("Who, on which prompts", who(m, prompts)),
-      part("What to do next", html("ul", {}, next(m).map((step) => html("li", {}, step))), acknowledge(m))),
+      part("What to do next", html("ul", {}, next(m).map((step) => html("li", { title: context(m) }, step))), acknowledge(m))),
     tiles(m),
-    html("details", { "data-key": "verdict" }, html("summary", {}, "In full"), m.verdict.map((sentence) => html("p", { class: "verdict" }, sentence))),
-    html("p", { class: "about" }, `${context(m)} · ${plural(m.pool.length, "policy", "policies")} · ${evaluated}`));
+    html("details", { "data-key": "verdict" }, html("summary", {}, "In full"), m.verdict.map((sentence) => html("p", { class: "verdict", title: context(m) }, sentence))),
+    html("p", { class: "about", title: context(m) }, `${context(m)} · ${plural(m.pool.length, "policy", "policies")} · ${evaluated}`));
 }

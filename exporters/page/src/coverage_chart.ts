@@ -50,7 +50,7 @@ export function coverageChart(m: Monitor, width: number) {
     svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, value)]);
   const policies = m.policies.map((policy) =>
     line("policy", policy.policy, taus.map((tau) => [tau, policy.coverage[String(tau)] ?? null]), x, y, n));
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", title: `Coverage by threshold tau\n${n}`,
     "aria-label": "Coverage by threshold of the oracle, the best policy, the mixture and each policy; numbers in the tables" },
     grid,
     nullBand(m.coverage, "redeal", x, y, n), nullBand(m.coverage, "margin", x, y, n), policies,

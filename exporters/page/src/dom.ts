@@ -32,15 +32,15 @@ export function svg(tag: string, attributes: Attributes = {}, ...children: Child
   return element;
 }
 
-export interface Column { name: string; word?: boolean; prose?: boolean; title?: string }
+export interface Column { name: string; word?: boolean; title?: string }
 export interface RichCell { text: Child; title?: string; class?: string }
 export type TableCell = RichCell | Node | string;
 export interface Row { lead?: boolean; cells: TableCell[] }
 
 // `kinds` are more classes: "stacked" makes a row of a narrow screen lines of "column value".
 export function table(label: string, columns: Column[], rows: Row[], kinds = "") {
-  const kind = (column: Column | undefined) => (column?.prose ? "prose" : column?.word ? "word" : null);
-  const head = columns.map((column) => html("th", { class: column.word || column.prose ? "word" : null, scope: "col",
+  const kind = (column: Column | undefined) => (column?.word ? "word" : null);
+  const head = columns.map((column) => html("th", { class: kind(column), scope: "col",
     title: column.title }, column.name));
   const cellOf = (cell: TableCell, index: number) => {
     const column = columns[index];

@@ -64,7 +64,11 @@ export function downloads(title: string, what: Download): Child {
   return html("span", { class: "downloads", role: "group", "aria-label": `Download ${title}` },
     picture ? button("SVG", () => {
       const drawn = picture();
-      if (drawn) save(`${name}.svg`, "image/svg+xml", standalone(drawn));
+      if (!drawn) return;
+      const apart = !drawn.isConnected;  // what is no part of the page has no style
+      if (apart) document.body.append(drawn);
+      save(`${name}.svg`, "image/svg+xml", standalone(drawn));
+      if (apart) drawn.remove();
     }) : null,
     rows ? button("CSV", () => save(`${name}.csv`, "text/csv", csv(rows()))) : null,
     data ? button("JSON", () => save(`${name}.json`, "application/json", JSON.stringify(data(), null, 1))) : null);

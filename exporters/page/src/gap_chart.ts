@@ -1,6 +1,7 @@
 // The oracle gap of each threshold against the 5-95% band of both nulls. All of it is also in the table beside it.
 import { svg } from "./dom";
 import { pValue, range, ratio, signed } from "./format";
+import { how } from "./live_nulls";
 import { scale, ticks } from "./scale";
 import type { Comparison, Coverage, NullName } from "./types";
 import { kNullNames } from "./words";
@@ -10,7 +11,7 @@ const kBoth: NullName[] = ["redeal", "margin"];
 function band(found: Comparison, name: NullName, tau: number, x: number, width: number, y: (v: number) => number, context: string) {
   const title = `${kNullNames[name]} null, tau ${tau}: oracle gap L under the null\n5–95%: ${range([found.p05, found.p95])}, mean ` +
     `${ratio(found.mean)}\nobserved then ${ratio(found.observed)}, excess ${signed(found.excess)}, fixed-sample upper p ` +
-    `${pValue(found.p_upper)} (${found.method}, ${found.samples} samples)\n${context}`;
+    `${pValue(found.p_upper)} (${how(found)})\n${context}`;
   const top = y(found.p95);
   return svg("g", { title },
     svg("rect", { class: `band ${name}`, x, width, y: top, height: Math.max(2, y(found.p05) - top), rx: 3 }),
@@ -48,7 +49,7 @@ export function gapChart(coverage: Coverage[], width: number, context: string) {
     return [group(at, center, wide, y, context),
       svg("text", { x: center, y: height - bottom + 18, "text-anchor": "middle" }, `τ ${at.tau}`)];
   });
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", title: `Oracle gap L by threshold tau, against both nulls\n${context}`,
     "aria-label": "Observed oracle gap by threshold with the 5 to 95 percent band of both nulls; numbers in the table below" },
     lines, groups,
     svg("text", { x: left + (width - left - right) / 2, y: height - 6, "text-anchor": "middle" }, "reliability threshold τ"));

@@ -2,7 +2,7 @@
 import { html } from "./dom";
 import type { Child } from "./dom";
 import { downloads } from "./download";
-import { count, duration, log10, ratio, time } from "./format";
+import { count, defined, duration, log10, plural, ratio, time } from "./format";
 import { Timeline } from "./timeline";
 import type { Line, Picture } from "./timeline";
 import type { Monitor, NullName, Sample } from "./types";
@@ -23,23 +23,33 @@ function gapPicture(samples: Sample[], tau: number): Picture {
   };
 }
 
-// Where an alarm began: the first sample that has it after one that has not.
-function crossings(samples: Sample[]) {
-  const out: { at: number; name: string }[] = [];
-  samples.forEach((sample, i) => {
-    const before = samples[i - 1];
-    for (const name of kBoth) {
-      if (before && sample.evidence[name].alarm && !before.evidence[name].alarm) out.push({ at: sample.at, name: `${kNullNames[name]} crossed` });
-    }
-  });
-  return out.slice(-2);
+// Where the evidence crossed the alarm's line: to the event for what stands now, else the first sample that has it after
+// one that has not.
+function crossings(samples: Sample[], m: Monitor) {
+  const found = kBoth.flatMap((name): { at: number; nulls: NullName[] }[] => {
+    const began = samples.filter((sample, i) => i > 0 && sample.evidence[name].alarm && !samples[i - 1]?.evidence[name].alarm).at(-1)?.at;
+    const now = m.sequential?.[name];
+    const at = now?.alarm && defined(now.since) && now.since > 0 ? now.since : began;
+    return at === undefined ? [] : [{ at, nulls: [name] }];
+  }).sort((a, b) => a.at - b.at);
+  const [first, second] = found, long = (samples.at(-1)?.at ?? 0) - (samples[0]?.at ?? 0);
+  const one = first && second && second.at - first.at <= long / 20 ? [{ at: second.at, nulls: kBoth }] : found;
+  return one.filter(({ at }) => at >= (samples[0]?.at ?? 0)).map(({ at, nulls }) => ({ at, name: `${nulls.length > 1 ? "both nulls" : nulls.map((name) => kNullNames[name]).join("")} crossed` }));
 }
 
-function evidencePicture(samples: Sample[], alpha: number): Picture {
+function evidencePicture(samples: Sample[], m: Monitor): Picture {
+  const level = -Math.log10(m.alarm.alpha);
   const lines = kBoth.map((name): Line => ({ name: `${kNullNames[name]}, log10 e`, color: `--${name}`, width: 2.5,
     dash: name === "redeal" ? [7, 4] : [], values: samples.map((sample) => sample.evidence[name].log10_e) }));
   return { times: samples.map((sample) => sample.at), bands: [], lines,
-    level: { value: -Math.log10(alpha), name: `alarm at e = 1/α = ${count(Math.round(1 / alpha))}` }, moments: crossings(samples), digits: 2 };
+    level: { value: level, name: `alarm at e = 1/α = ${count(Math.round(1 / m.alarm.alpha))}` }, moments: crossings(samples, m), digits: 2, bent: level };
+}
+
+// The width between an element's paddings; it has one even where what is in it is hidden.
+function inner(element: HTMLElement | null) {
+  if (element === null) return 0;
+  const style = getComputedStyle(element);
+  return element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
 }
 
 function sampleRows(samples: Sample[], tau: number): (string | number | null)[][] {
@@ -107,18 +117,20 @@ export class HistoryCards {
   draw() {
     const m = this.monitor;
     if (m === null) return;
-    const width = Math.max(260, this.gap.element.clientWidth || 520), tau = this.tau();
+    const width = Math.max(260, inner(this.gap.element.parentElement)), tau = this.tau();
     this.gap.show(gapPicture(this.samples, tau), width);
-    this.evidence.show(evidencePicture(this.samples, m.alarm.alpha), width);
+    this.evidence.show(evidencePicture(this.samples, m), width);
     const last = this.samples.at(-1), first = this.samples[0];
-    const span = first && last ? `${count(this.samples.length)} evaluations over ${duration(last.at - first.at)}, kept by gapwatch itself` : "No evaluation yet";
+    const span = first && last ? `${plural(this.samples.length, "evaluation")} over ${duration(last.at - first.at)}, kept by gapwatch itself` : "No evaluation yet";
     this.gapNote.textContent = `Oracle gap L at τ ${tau}; shaded: 5–95% of what noise alone gives. ${span}.`;
     this.gapNote.title = `Oracle gap L at tau ${tau}, now ${ratio(last ? coverageAt(last, tau)?.gap : null)}, of ${time(last?.at ?? null)}\n${context(m)}`;
+    this.gap.element.title = this.gapNote.title;
     const known = this.samples.some((sample) => kBoth.some((name) => sample.evidence[name].log10_e !== null));
-    this.evidence.element.hidden = !known;
+    if (!known) this.evidence.element.hidden = true;
     this.evidenceNote.textContent = known && last
-      ? `log10 of the e-value: re-deal ${log10(last.evidence.redeal.log10_e)}, margin-preserving ${log10(last.evidence.margin.log10_e)}. It may be looked at as often as one likes; above the line it is an alarm at level α = ${m.alarm.alpha}.`
+      ? `log10 of the e-value at the last evaluation, ${time(last.at)}: re-deal ${log10(last.evidence.redeal.log10_e)}, margin-preserving ${log10(last.evidence.margin.log10_e)}. It may be looked at as often as one likes; above the line it is an alarm at level α = ${m.alarm.alpha}. The scale is logarithmic above the line.`
       : "No anytime-valid evidence has been computed for this monitor yet. The p-values below are for one look only, and no alarm is raised on them.";
     this.evidenceNote.title = `Evidence against both nulls for the oracle gap, level alpha ${m.alarm.alpha}, tau ${m.alarm.threshold}\n${context(m)}`;
+    this.evidence.element.title = this.evidenceNote.title;
   }
 }

@@ -1,9 +1,11 @@
 // Where the numbers come from: the list by polling, one monitor by its event stream, by polling while
 // the stream is away; its history and its prompts once an evaluation.
+import { withLiveNulls } from "./live_nulls";
 import type { HistoryDocument, List, Message, Monitor, Prompt, Sample, Stream } from "./types";
 
 const kListEvery = 5_000;
 const kRetryStream = 15_000;
+const kPromptsEvery = 5_000;  // while draws come
 const kRefetchHistory = 300_000;
 const kPoints = 600;
 
@@ -35,6 +37,8 @@ export class Live {
   private fetchedAt = 0;
   private range = 3_600_000;
   private limit = 25;
+  private trials = 0;  // when the prompts were asked for
+  private askedAt = 0;
   private now = Date.now();  // by the server's clock
   private round = 0;  // what was asked for before the last change is not shown
 
@@ -103,10 +107,13 @@ export class Live {
   }
 
   private take(monitor: Monitor) {
-    this.handlers.monitor(monitor);
+    this.handlers.monitor(withLiveNulls(monitor));
     const at = monitor.evaluation?.at ?? -1;
-    if (at === this.evaluatedAt) return;
+    const moved = monitor.trials.total !== this.trials && Date.now() - this.askedAt > kPromptsEvery;
+    if (at === this.evaluatedAt && !moved) return;
     this.evaluatedAt = at;
+    this.trials = monitor.trials.total;
+    this.askedAt = Date.now();
     void this.fetchDetails();
   }
 

@@ -6,7 +6,7 @@ import { answer } from "./answer";
 import { html } from "./dom";
 import type { Child } from "./dom";
 import { count, ratio } from "./format";
-import { kPromptLimits } from "./heatmap";
+import { columnOrder, kPromptLimits } from "./heatmap";
 import { HistoryCards } from "./history_cards";
 import { Live } from "./live";
 import * as sections from "./sections";
@@ -28,7 +28,7 @@ let rate: number | null = null;
 // Puts `build()` in place of the slot's content when `data` is not what it was drawn from, and keeps what
 // the reader had unfolded, scrolled aside and focused.
 const drawn = new Map<Element, string>();
-const focusable = (slot: Element) => [...slot.querySelectorAll<HTMLElement>("a, summary, button, select, [tabindex]")];
+const focusable = (slot: Element) => [...slot.querySelectorAll<HTMLElement>("a, summary, button, input, select, [tabindex]")];
 function draw(slot: HTMLElement, data: unknown, build: () => Child | Child[]) {
   const key = JSON.stringify(data);
   if (drawn.get(slot) === key) return;
@@ -91,7 +91,7 @@ function drawMonitor() {
   draw(slots.gaps, [rest, chartWidth(slots.gaps)], () => sections.gaps(m, chartWidth(slots.gaps)));
   draw(slots.split, [rest, chartWidth(slots.split)], () => sections.split(m, chartWidth(slots.split)));
   draw(slots.curves, [rest, chartWidth(slots.curves)], () => sections.curves(m, chartWidth(slots.curves)));
-  draw(slots.heat, [promptsTaken, m.oracle.best_single, m.pool, m.name, m.prompts.complete > 0], () => sections.heat(m, prompts, limit, (next) => {
+  draw(slots.heat, [promptsTaken, m.oracle.best_single?.policy, columnOrder(m), m.name, m.prompts.complete > 0], () => sections.heat(m, prompts, limit, (next) => {
     limit = next;
     live.showPrompts(next);
   }));
@@ -104,7 +104,7 @@ function drawMonitor() {
 function link(entry: Entry, selected: string | null) {
   const gap = entry.headline ? `gap ${ratio(entry.headline.oracle_gap)} at τ ${entry.headline.tau}` : `${count(entry.prompts.total)} prompts, none complete`;
   return html("a", { href: `#monitor=${encodeURIComponent(entry.name)}`, "aria-current": entry.name === selected ? "page" : null,
-    title: `${entry.name}\neval ${entry.eval}, scorer ${entry.scorer}, window ${entry.window}, n = ${count(entry.prompts.complete)} complete prompts` },
+    title: `${entry.name}: oracle gap L at the alarm's threshold, not corrected for noise\neval ${entry.eval}, scorer ${entry.scorer}, window ${entry.window}, n = ${count(entry.prompts.complete)} complete prompts` },
     html("span", { class: "name" }, entry.name), html("span", { class: "sub" }, html("span", {}, gap), stateBadge(entry.state)));
 }
 

@@ -8,10 +8,11 @@ import { count, percent, pValue, range, ratio, signed, time } from "./format";
 import { gapChart } from "./gap_chart";
 import { heatmap, heatRows, kPromptLimits } from "./heatmap";
 import { rateBar, splitChart } from "./split_chart";
+import { checkLine, how } from "./live_nulls";
 import type { Monitor, NullName, Prompt } from "./types";
 import { context, kNullNames, measured, overtaken } from "./words";
 
-const small = (text: string) => html("p", { class: "small" }, text);
+const small = (text: string, title?: string) => html("p", { class: "small", title }, text);
 const kUndefined = "Undefined: no prompt has been answered by every policy of the pool.";
 const kBoth: NullName[] = ["redeal", "margin"];
 const key = (kind: string, text: string) => html("span", {}, html("i", { class: `key-${kind}`, "aria-hidden": "true" }), text);
@@ -27,7 +28,7 @@ function nullRows(m: Monitor): Row[] {
     return { cells: [cell(String(at.tau), "Threshold"), cell(kNullNames[name], "Null law"), cell(ratio(at.gap), "Gap now"),
       cell(ratio(found?.mean), "Mean under the null"), cell(found ? range([found.p05, found.p95]) : "n/a", "5th to 95th percentile under the null"),
       cell(signed(found?.excess), `Excess over the null's mean at the last evaluation, when the gap was ${ratio(found?.observed)}; interval ${range(found?.excess_interval)}`),
-      cell(pValue(found?.p_upper), `Fixed-sample upper p-value (${found ? `${found.method}, ${found.samples} samples` : "none"}): for one look, not for continuous looking`)] };
+      cell(pValue(found?.p_upper), `Fixed-sample upper p-value (${found ? how(found) : "none"}): for one look, not for continuous looking`)] };
   }));
 }
 
@@ -52,6 +53,7 @@ export function gaps(m: Monitor, width: number) {
       key("redeal", "re-deal, 5–95% and mean"), key("margin", "margin-preserving, 5–95% and mean")),
     compared ? null : html("p", { class: "note" }, "The nulls have not been compared yet: how much of the gap is noise is unknown."), moment(m),
     html("details", { "data-key": "nulls" }, html("summary", {}, "Numbers"), table("Oracle gap by threshold and null", columns, nullRows(m), "stacked")),
+    checkLine(m),
     small("p-values are fixed-sample: right for one look, not for watching them change. A gap inside a band is what noise alone makes. Re-deal: policies share each prompt's rate. Margin-preserving: they differ only in overall quality."));
 }
 
@@ -61,6 +63,7 @@ function splitFigure(m: Monitor, width: number) {
   return splitChart({ comparator: single, ceiling, union, upper, recoverable: gap.recoverable ?? 0, noise: gap.noise ?? 0, coupling: gap.coupling,
     label: `Gap from the best single policy at ${ratio(single)} through the ceiling at ${ratio(ceiling)} to the ${gap.coupling} union at ${ratio(union)}`,
     titles: {
+      all: `Pass@1 of the best single policy (${gap.comparator}), ceiling and ${gap.coupling} union\n${n}`,
       recoverable: `Recoverable: ceiling minus the best single policy (${gap.comparator}) = ${ratio(gap.recoverable)}. A router that always picks the right policy gains this.\n${n}`,
       noise: `Noise: ${gap.coupling} union minus ceiling = ${ratio(gap.noise)}. Luck of single draws; no router can gain it.\n${n}`,
       bracket: `Marginal-only bracket: what the rates alone allow for the union, ${range([ceiling, upper])}; width ${ratio(oracle.premium.frechet_width)}.\n${n}` } }, width);
@@ -87,7 +90,7 @@ export function split(m: Monitor, width: number) {
   const rows = () => [["comparator", "coupling", "total", "recoverable", "noise", "noise_share", "share_low", "share_high"],
     [gap.comparator, gap.coupling, gap.total, gap.recoverable, gap.noise, gap.noise_share, interval?.[0] ?? null, interval?.[1] ?? null]];
   return card(title, { name: `${m.name} gap split`, picture: () => figure, rows, data: () => ({ gap, oracle: m.oracle }) }, figure,
-    html("div", { class: "legend" }, key("recoverable", `recoverable ${ratio(gap.recoverable)}`), key("noise", `noise ${ratio(gap.noise)}`)),
+    html("div", { class: "legend", title: `Parts of the gap from the best single policy (${gap.comparator}) to the ${gap.coupling} union\n${n}` }, key("recoverable", `recoverable ${ratio(gap.recoverable)}`), key("noise", `noise ${ratio(gap.noise)}`)),
     html("p", { class: "small" }, "Noise share: ", html("strong", { title: `Noise divided by the gap; coupling ${gap.coupling}, comparator ${gap.comparator}.\n${n}` }, share),
       `. Coupling: ${gap.coupling}. Comparator: best single policy, ${gap.comparator}. The axis begins at the comparator.`),
     m.identifiable ? null : html("p", { class: "note" }, "identifiable: false. Every complete prompt has one draw a cell, so the noise share is 0 by construction and says nothing about noise."),
@@ -104,7 +107,8 @@ export function curves(m: Monitor, width: number) {
   return card(title, { name: `${m.name} coverage`, picture: () => figure, rows, data: () => ({ coverage: m.coverage, policies: m.policies }) }, figure,
     html("div", { class: "legend" }, key("oracle", "oracle"), key("best", "best single policy"), key("mixture", "mixture"), key("policy", "each policy"),
       key("redeal", "oracle by noise alone, re-deal"), key("margin", "margin-preserving")), moment(m),
-    small(`Share of complete prompts solved in at least a fraction τ of the draws. Averaged over τ from ${m.rauc.band[0]} to ${m.rauc.band[1]}: oracle ${ratio(m.rauc.oracle)}, best ${ratio(m.rauc.best)}, mixture ${ratio(m.rauc.mixture)}.`));
+    small(`Share of complete prompts solved in at least a fraction τ of the draws. Averaged over τ from ${m.rauc.band[0]} to ${m.rauc.band[1]}: oracle ${ratio(m.rauc.oracle)}, best ${ratio(m.rauc.best)}, mixture ${ratio(m.rauc.mixture)}.`,
+      `Coverage averaged over tau from ${m.rauc.band[0]} to ${m.rauc.band[1]}\n${context(m)}`));
 }
 
 export function heat(m: Monitor, prompts: Prompt[], limit: number, choose: (limit: number) => void) {
@@ -115,7 +119,7 @@ export function heat(m: Monitor, prompts: Prompt[], limit: number, choose: (limi
   const select = html("select", { "aria-label": "How many prompts" }, kPromptLimits.map((one) => html("option", { value: one, selected: one === limit }, `${one} prompts`)));
   select.addEventListener("change", () => choose(Number(select.value)));
   return card(title, { name: `${m.name} prompts`, rows: () => heatRows(prompts), data: () => prompts },
-    small(`◆ counts in the oracle gap at τ ${m.alarm.threshold}: another policy covers the prompt and the best single one does not (${count(inGap)} of the ${count(prompts.length)} shown). Cells: successes of draws, shaded by posterior mean; framed where the policy covers.`),
+    small(`◆ counts in the oracle gap at τ ${m.alarm.threshold}: another policy covers the prompt and the best single one does not (${count(inGap)} of the ${count(prompts.length)} shown). Cells: successes of draws, shaded by posterior mean; framed where the policy covers.`, context(m)),
     html("div", { class: "legend" }, html("span", { class: "shades", "aria-hidden": "true" }, Array.from({ length: 10 }, (_, i) => html("i", { class: `heat h${i}` }))), html("span", {}, "posterior mean 0 to 1"), select),
     heatmap(prompts, m));
 }
@@ -141,10 +145,12 @@ export function policies(m: Monitor) {
 
 export function checks(m: Monitor): Child {
   if (m.checks.length === 0) return null;
-  const rows = m.checks.map((check): Row => ({ cells: [{ text: check.name.replaceAll("_", " "), class: "word" },
-    { text: check.ok ? "✓ holds" : "✗ fails", title: `${check.meaning}\n${context(m)}`, class: check.ok ? "word holds" : "word fails" },
-    { text: ratio(check.value), title: `${check.meaning}\n${context(m)}` }, { text: check.meaning, class: "prose" }] }));
-  return card("Checks of the assumptions", null, table("Checks", [{ name: "check", word: true }, { name: "state", word: true }, { name: "value" }, { name: "what it means", prose: true }], rows, "stacked"));
+  const rows = () => [["check", "ok", "value", "if_it_fails"], ...m.checks.map((check) => [check.name, String(check.ok), check.value, check.meaning])];
+  const items = m.checks.map((check) => html("li", {}, html("div", { title: `If it fails: ${check.meaning}\n${context(m)}` },
+    html("b", {}, check.name.replaceAll("_", " ")), html("span", { class: check.ok ? "holds" : "fails" }, check.ok ? "✓ holds" : "✗ fails"),
+    html("span", { class: "figure" }, ratio(check.value))),
+    html("p", { class: "small" }, check.ok ? "If it failed: " : "It fails: ", check.meaning)));
+  return card("Checks of the assumptions", { name: `${m.name} checks`, rows, data: () => m.checks }, html("ul", { class: "checks" }, items));
 }
 
 export function routers(m: Monitor): Child {

@@ -6,7 +6,7 @@ import type { Pair } from "./types";
 
 export interface Split {
   comparator: number; ceiling: number; union: number; upper: number; recoverable: number; noise: number;
-  coupling: string; label: string; titles: { recoverable: string; noise: string; bracket: string };
+  coupling: string; label: string; titles: { all: string; recoverable: string; noise: string; bracket: string };
 }
 
 export function splitChart(split: Split, width: number) {
@@ -21,10 +21,10 @@ export function splitChart(split: Split, width: number) {
   const part = (kind: string, a: number, b: number, text: string, title: string) => {
     const wide = Math.max(0, x(b) - x(a));
     return svg("g", { title }, svg("rect", { class: kind, x: x(a), y: bar, width: wide, height: thick }),
-      wide > 74 ? svg("text", { class: kind === "noise" ? "dark" : "on", x: x(a) + wide / 2, y: bar + thick / 2 + 4, "text-anchor": "middle" }, text) : null);
+      wide > 7.2 * text.length ? svg("text", { class: kind === "noise" ? "dark" : "on", x: x(a) + wide / 2, y: bar + thick / 2 + 4, "text-anchor": "middle" }, text) : null);
   };
   const low = x(split.ceiling), high = x(split.upper), under = bar + thick + 12;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": split.label },
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", title: split.titles.all, "aria-label": split.label },
     mark(split.comparator, `best single ${ratio(split.comparator)}`, 14),
     mark(split.ceiling, `ceiling ${ratio(split.ceiling)}`, 34),
     mark(split.union, `${split.coupling} union ${ratio(split.union)}`, 54),

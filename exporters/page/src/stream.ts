@@ -28,8 +28,8 @@ export function stream(health: Stream, at: number, rate: number | null): Child[]
       ["rebalances", count(health.rebalances), "Times the assignment of partitions changed"],
       ...Object.entries(health.events).map(([name, number]): [string, string, string] => [name, count(number), `Events whose result was "${name}", since the start of the counts`])]),
     overflow.length === 0 ? null : html("p", { class: "note" }, `Over a limit and left out: ${overflow.map(([kind, number]) => `${kind} ${count(number)}`).join(", ")}.`),
-    rejected.length === 0 ? null : table("Rejected events", [{ name: "rejected because", word: true }, { name: "events" }], rejected.map(([reason, number]) => ({ cells: [reason, count(number)] }))),
+    rejected.length === 0 ? null : table("Rejected events", [{ name: "rejected because", word: true }, { name: "events" }], rejected.map(([reason, number]) => ({ cells: [reason, count(number)] })), "stacked"),
     health.partitions.length === 0 ? null : html("details", { "data-key": "partitions" }, html("summary", {}, plural(health.partitions.length, "partition")),
       table("Partitions", [{ name: "topic", word: true }, { name: "partition" }, { name: "next offset" }, { name: "lag" }],
-        health.partitions.map((p) => ({ cells: [p.topic, String(p.partition), count(p.next), count(p.lag)] }))))];
+        health.partitions.map((p) => ({ cells: [p.topic, String(p.partition), count(p.next), count(p.lag)] })), "stacked"))];
 }

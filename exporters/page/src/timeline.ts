@@ -1,7 +1,7 @@
 // What the monitor showed over time, from the daemon's own history: the gap against the nulls, and the evidence.
 import uPlot from "uplot";
 import { html, svg } from "./dom";
-import { scale, ticks } from "./scale";
+import { bend, bentTicks, scale, ticks, unbend } from "./scale";
 
 export interface Line { name: string; color: string; values: (number | null)[]; dash?: number[]; width?: number; points?: boolean }
 export interface Band { name: string; color: string; low: (number | null)[]; high: (number | null)[] }
@@ -12,6 +12,21 @@ export interface Picture {
   level: { value: number; name: string } | null;  // a horizontal line that matters
   moments: { at: number; name: string }[];        // vertical ones
   digits: number;
+  bent?: number;  // the axis is linear up to here and logarithmic beyond
+}
+
+const kShortest = 60_000;  // of what the axis of time spans
+
+// What the axis of time spans, in milliseconds.
+function span(times: number[]): [number, number] {
+  const from = times[0] ?? 0, to = times.at(-1) ?? 0, more = Math.max(0, kShortest - (to - from)) / 2;
+  return [from - more, to + more];
+}
+
+const along = (picture: Picture) => (picture.bent === undefined ? (value: number) => value : bend(picture.bent));
+
+function marks(picture: Picture, low: number, high: number, length: number) {
+  return picture.bent === undefined ? ticks(low, high) : bentTicks(low, high, picture.bent, length, 22);
 }
 
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -28,6 +43,10 @@ function extent(picture: Picture): [number, number] {
     picture.level?.value ?? null].filter((value) => value !== null);
   if (values.length === 0) return [0, 1];
   const low = Math.min(...values), high = Math.max(...values), room = (high - low || 0.1) * 0.1;
+  if (picture.bent !== undefined) {
+    const on = bend(picture.bent), back = unbend(picture.bent), more = (on(high) - on(low)) * 0.1;
+    return [back(on(Math.min(0, low)) - more), back(on(high) + more)];
+  }
   return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
 
@@ -41,36 +60,62 @@ function seriesOf(picture: Picture): uPlot.Series[] {
   return [{ label: "time" }, ...edges, ...lines];
 }
 
+// Text that stays readable on lines, and inside the plot.
+function label(u: uPlot, text: string, x: number, y: number) {
+  const { ctx, bbox } = u, pixel = window.devicePixelRatio || 1;
+  const at = Math.max(bbox.left, Math.min(x, bbox.left + bbox.width - ctx.measureText(text).width));
+  ctx.setLineDash([]);
+  ctx.lineJoin = "round";
+  ctx.lineWidth = 4 * pixel;
+  ctx.strokeStyle = css("--card");
+  ctx.strokeText(text, at, y);
+  ctx.fillText(text, at, y);
+}
+
 // Horizontal and vertical lines over what uPlot has drawn.
 function annotate(u: uPlot, picture: Picture) {
   const { ctx, bbox } = u;
   const pixel = window.devicePixelRatio || 1;
   ctx.save();
-  ctx.lineWidth = 1.5 * pixel;
   ctx.font = `600 ${12 * pixel}px system-ui, sans-serif`;
-  ctx.strokeStyle = ctx.fillStyle = css("--bad");
-  ctx.setLineDash([6 * pixel, 4 * pixel]);
+  ctx.fillStyle = css("--bad");
+  ctx.textAlign = "left";
+  const dashed = (x0: number, y0: number, x1: number, y1: number) => {
+    ctx.lineWidth = 1.5 * pixel;
+    ctx.strokeStyle = css("--bad");
+    ctx.setLineDash([6 * pixel, 4 * pixel]);
+    ctx.beginPath();
+    ctx.moveTo(x0, y0);
+    ctx.lineTo(x1, y1);
+    ctx.stroke();
+  };
   if (picture.level) {
     const y = u.valToPos(picture.level.value, "y", true);
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
-    ctx.stroke();
-    ctx.textAlign = "left";
-    ctx.fillText(picture.level.name, bbox.left + 4 * pixel, y - 5 * pixel);
+    dashed(bbox.left, y, bbox.left + bbox.width, y);
+    label(u, picture.level.name, bbox.left + 4 * pixel, y - 5 * pixel);
   }
   for (const [index, moment] of picture.moments.entries()) {
     const x = u.valToPos(moment.at / 1000, "x", true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    const leftHalf = x < bbox.left + bbox.width / 2;
-    ctx.textAlign = leftHalf ? "left" : "right";
-    ctx.fillText(moment.name, x + (leftHalf ? 5 : -5) * pixel, bbox.top + (13 + 16 * index) * pixel);
+    dashed(x, bbox.top, x, bbox.top + bbox.height);
+    label(u, moment.name, x + 5 * pixel, bbox.top + (13 + 16 * index) * pixel);
   }
   ctx.restore();
+}
+
+// Each mark's time of day, or its day over spans of days; a date below the first and wherever the day changes.
+function timeMarks(seconds: number[]) {
+  const long = (seconds.at(-1) ?? 0) - (seconds[0] ?? 0), step = (seconds[1] ?? 0) - (seconds[0] ?? 0);
+  const fine: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hour12: false, ...(step < 60 ? { second: "2-digit" } : {}) };
+  let before = "";
+  return seconds.map((at) => {
+    const date = new Date(at * 1000), day = date.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
+    if (long > 3 * 86_400) return date.toLocaleDateString(undefined, { month: "short", day: "numeric" });
+    const text = date.toLocaleTimeString(undefined, fine);
+    const out = day === before ? text : `${text}\n${day}`;
+    before = day;
+    return out;
+  });
 }
 
 function axis(): uPlot.Axis {
@@ -91,6 +136,8 @@ export class Timeline {
   // Draws anew only what changed: another set of lines is another plot, other values are not.
   show(picture: Picture, width: number) {
     this.picture = picture;
+    this.element.hidden = picture.times.length === 0;
+    if (this.element.hidden) return;
     const shape = JSON.stringify([picture.bands.map((band) => band.name), picture.lines.map((line) => line.name), picture.times.length < 3]);
     if (this.plot !== null && shape === this.shape) {
       if (this.plot.width !== width) this.plot.setSize({ width, height: this.plot.height });
@@ -100,9 +147,14 @@ export class Timeline {
     this.shape = shape;
     this.plot?.destroy();
     this.plot = new uPlot({
-      width, height: 220, series: seriesOf(picture), axes: [axis(), { ...axis(), size: 52 }],
+      width, height: 220, series: seriesOf(picture), axes: [{ ...axis(), space: 72, values: (_, splits) => timeMarks(splits) }, { ...axis(), size: 52,
+        splits: (u, _, low, high) => marks(this.picture ?? picture, low, high, u.bbox.height / (window.devicePixelRatio || 1)),
+        filter: (_, splits) => splits, values: (_, splits) => splits.map(String) }],
       bands: picture.bands.map((band, index) => ({ series: [2 * index + 1, 2 * index + 2] as [number, number], fill: () => faded(css(band.color)) })),
-      scales: { x: { range: (_, low, high): [number, number] => (high > low ? [low, high] : [low - 60, high + 60]) }, y: { range: () => extent(this.picture ?? picture) } },
+      scales: {
+        x: { range: () => span((this.picture ?? picture).times).map((ms) => ms / 1000) as [number, number] },
+        y: { range: () => extent(this.picture ?? picture), ...(picture.bent === undefined ? {} : { distr: 4, asinh: picture.bent }) },
+      },
       cursor: { y: false, points: { size: 7 } },
       hooks: { draw: [(u: uPlot) => annotate(u, this.picture ?? picture)] },
     }, columns(picture), this.element);
@@ -113,7 +165,9 @@ export class Timeline {
 
   // After the theme has changed.
   redraw() {
-    this.plot?.redraw(false, true);
+    const picture = this.picture, width = this.plot?.width;
+    this.shape = "";
+    if (picture && width !== undefined) this.show(picture, width);
   }
 
   // The same as a picture to keep.
@@ -124,8 +178,9 @@ export class Timeline {
 
 function timeSvg(picture: Picture, label: string) {
   const width = 760, height = 300, left = 56, right = 12, top = 14, bottom = 60;
-  const from = picture.times[0] ?? 0, to = picture.times.at(-1) ?? 1, [low, high] = extent(picture);
-  const x = scale(from, to, left, width - right), y = scale(low, high, height - bottom, top);
+  const [from, to] = span(picture.times), [low, high] = extent(picture), bent = along(picture);
+  const x = scale(from, to, left, width - right), straight = scale(bent(low), bent(high), height - bottom, top);
+  const y = (value: number) => straight(bent(value));
   const at = (i: number, value: number) => `${x(picture.times[i] ?? 0).toFixed(1)} ${y(value).toFixed(1)}`;
   const run = (values: (number | null)[]) => values.flatMap((value, i) => (value === null ? [] : [at(i, value)]));
   const key = (kind: string, index: number, name: string) => {
@@ -134,14 +189,16 @@ function timeSvg(picture: Picture, label: string) {
   };
   const part = (color: string) => color.replace("--", "");
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
-    ticks(low, high).map((value) => [svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+    marks(picture, low, high, height - bottom - top).map((value) => [svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
       svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, value)]),
     picture.bands.map((band) => svg("path", { class: `area ${part(band.color)}`, d: `M${[...run(band.high), ...run(band.low).reverse()].join("L")}Z` })),
-    picture.lines.map((line) => svg("path", { class: `line ${part(line.color)}`, d: `M${run(line.values).join("L")}` })),
+    picture.lines.map((line) => (picture.times.length < 3
+      ? line.values.map((value, i) => (value === null ? null : svg("circle", { class: `key ${part(line.color)}`, cx: x(picture.times[i] ?? 0), cy: y(value), r: 4 })))
+      : svg("path", { class: `line ${part(line.color)}`, d: `M${run(line.values).join("L")}` }))),
     picture.level ? [svg("line", { class: "alarm", x1: left, x2: width - right, y1: y(picture.level.value), y2: y(picture.level.value) }),
-      svg("text", { x: left + 4, y: y(picture.level.value) - 5 }, picture.level.name)] : null,
+      svg("text", { class: "halo", x: left + 4, y: y(picture.level.value) - 5 }, picture.level.name)] : null,
     picture.moments.map((moment, index) => [svg("line", { class: "alarm", x1: x(moment.at), x2: x(moment.at), y1: top, y2: height - bottom }),
-      svg("text", { x: x(moment.at) + 5, y: top + 12 + 15 * index }, moment.name)]),
+      svg("text", { class: "halo", x: x(moment.at) + (x(moment.at) > width / 2 ? -5 : 5), y: top + 12 + 15 * index, "text-anchor": x(moment.at) > width / 2 ? "end" : "start" }, moment.name)]),
     [from, (from + to) / 2, to].map((ms, i) => svg("text", { x: x(ms), y: height - bottom + 18, "text-anchor": i === 0 ? "start" : i === 1 ? "middle" : "end" },
       new Date(ms).toLocaleString())),
     [...picture.bands.map((band) => [`area ${part(band.color)}`, `${band.name} 5–95%`] as const),

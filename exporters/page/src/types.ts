@@ -7,6 +7,9 @@ export type NullName = "redeal" | "margin";
 export interface Comparison {
   mean: number; p05: number; p95: number; p_upper: number; excess: number;
   excess_interval: Pair; samples: number; observed: number; method: string;
+  // The normal law of the last evaluation; the numbers above, by samples, are renewed less often.
+  live?: { mean: number; p05: number; p95: number; p_upper: number; excess: number; observed: number; method: string };
+  checked?: Comparison;  // set by withLiveNulls: what the samples said
 }
 export type Nulls = Record<NullName, Comparison | null>;
 
@@ -50,7 +53,7 @@ export interface Monitor extends Identity {
   attribution: Attribution[];
   groups: Record<string, string>;
   alarm: { alpha: number; threshold: number };
-  evaluation: { at: number; seconds: number; current: boolean } | null;
+  evaluation: { at: number; seconds: number; nulls_checked_at: number; current: boolean } | null;
   split_prompts: number;
   verdict: string[];
 }
