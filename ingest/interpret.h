@@ -27,10 +27,9 @@ class Interpreter {
 
  private:
   class Reading;
-  double success_at(const state::Event& event) const;
 
   config::EventDefaults defaults_;
-  std::map<std::string, double, std::less<>> by_eval_, by_scorer_;  // success_at
+  std::map<std::string, double, std::less<>> success_at_;
   std::vector<state::RouteWeight> weights_, propensities_;
 };
 

@@ -38,13 +38,11 @@ void Shard::collect(WriteBatch& batch) {
   collected_names_ = stored_names_;
   const auto first = static_cast<std::ptrdiff_t>(batch.entries.size());
   for (const auto index : unsaved_rows_) {
-    Row& row = rows_[index];
-    weigh(row);
-    batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch), times_));
+    const Row& row = rows_[index];
+    batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch)));
   }
   for (const auto& [key, value] : new_routes_) batch.put(key, value);
   if (next_offset_) batch.put(offset_key(place_), encode_offset(*next_offset_));
-  evidence_.collect(batch);
   std::stable_sort(batch.entries.begin() + first, batch.entries.end(),
                    [](const auto& a, const auto& b) { return a.key < b.key; });
 }
@@ -53,12 +51,11 @@ void Shard::saved() {
   for (const auto index : unsaved_rows_) rows_[index].unsaved = false;
   unsaved_rows_.clear();
   new_routes_.clear();
-  evidence_.saved();
   stored_names_ = collected_names_;
   saved_offset_ = next_offset_;
 }
 
-Status Shard::load_row(std::string_view key, std::string_view value) {
+Status Shard::load_row(std::string_view key, std::string_view value, const std::vector<std::string>& names) {
   auto name = parse_row_key(key.substr(1 + place_.size()));
   if (!name) return name.error();
   auto decoded = decode_row(value);
@@ -66,11 +63,12 @@ Status Shard::load_row(std::string_view key, std::string_view value) {
   const auto channel = catalog_.channel(name->eval, name->scorer);
   Row& row = add_row(channel, name->prompt);
   row.slice = catalog_.slice(decoded->slice);
-  for (const auto& one : decoded->cells) {
-    if (one.policy_id >= dictionary_.size()) return refuse("a cell names a policy that the dictionary lacks");
-    cells_ += !one.cell.empty();
+  for (auto& [policy, stored] : decoded->cells) {
+    if (policy >= names.size()) return refuse("a cell names a policy that the dictionary lacks");
+    cells_ += !stored.empty();
+    cell(row, catalog_.stored_column(channel, names[policy])) = std::move(stored);
   }
-  return fill_cells(row, std::move(*decoded));
+  return {};
 }
 
 Status Shard::load_route(std::string_view key, std::string_view value) {
@@ -83,8 +81,7 @@ Status Shard::load_route(std::string_view key, std::string_view value) {
   return {};
 }
 
-Status Shard::load(Store& store, std::uint64_t cache) {
-  store_ = &store;
+Status Shard::load(Store& store) {
   auto offset = store.get(offset_key(place_));
   if (!offset) return offset.error();
   if (*offset) {
@@ -92,15 +89,15 @@ Status Shard::load(Store& store, std::uint64_t cache) {
     if (!next) return in_partition(next.error(), topic_, partition_, offset_key(place_));
     next_offset_ = saved_offset_ = *next;
   }
-  std::uint32_t names = 0;
+  std::vector<std::string> names;
   auto status = store.scan(key_prefix(KeyKind::kName, place_), [&](std::string_view, std::string_view value) -> Status {
-    ++names;
+    names.emplace_back(value);
     dictionary_.intern(value);
     return {};
   });
   if (!status) return status;
   stored_names_ = collected_names_ = dictionary_.size();
-  if (stored_names_ != names) {
+  if (stored_names_ != names.size()) {
     return in_partition(refuse("the dictionary names a policy twice"), topic_, partition_, place_);
   }
   const auto each = [&](KeyKind kind, auto&& load_one) {
@@ -109,19 +106,9 @@ Status Shard::load(Store& store, std::uint64_t cache) {
       return {};
     });
   };
-  status = each(KeyKind::kRow, [&](auto key, auto value) {
-    auto loaded = load_row(key, value);
-    if (loaded && cached_bytes_ > cache) let_go(rows_.back());
-    return loaded;
-  });
+  status = each(KeyKind::kRow, [&](auto key, auto value) { return load_row(key, value, names); });
   if (!status) return status;
-  status = each(KeyKind::kRoute, [&](auto key, auto value) { return load_route(key, value); });
-  if (!status) return status;
-  const auto row_of = [this](ChannelId channel, std::string_view prompt) -> const Row* { return find_row(channel, prompt); };
-  evidence_.read_from(store);
-  status = each(KeyKind::kPartitionEvidence, [&](auto key, auto value) { return evidence_.load_part(key, value, row_of); });
-  if (!status) return status;
-  return each(KeyKind::kPromptEvidence, [&](auto key, auto value) { return evidence_.load_prompt(key, value, row_of); });
+  return each(KeyKind::kRoute, [&](auto key, auto value) { return load_route(key, value); });
 }
 
 }  // namespace gapwatch::state

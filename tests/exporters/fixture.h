@@ -3,7 +3,6 @@
 #pragma once
 
 #include "exporters/report_model.h"
-#include "state/history.h"
 
 namespace gapwatch::exporters::fixture {
 
@@ -16,7 +15,5 @@ MonitorReport empty_monitor();        // no complete prompt
 Published published();
 Report report();
 std::vector<PromptReport> prompts();
-// Two samples a minute apart: one with nothing complete, one with one threshold and an alarm.
-state::HistorySlice history();
 
 }  // namespace gapwatch::exporters::fixture
