@@ -39,6 +39,7 @@ int run_cli(int argc, char** argv) {
   add_run(root, chosen);
   add_demo(root, chosen);
   add_report(root, chosen);
+  add_decode(root, chosen);
   add_simulate(root, chosen);
   add_power(root, chosen);
   add_calibrate(root, chosen);

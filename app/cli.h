@@ -22,6 +22,7 @@ using Chosen = std::function<int()>;
 void add_run(CLI::App& root, Chosen& chosen);
 void add_demo(CLI::App& root, Chosen& chosen);
 void add_report(CLI::App& root, Chosen& chosen);
+void add_decode(CLI::App& root, Chosen& chosen);
 void add_simulate(CLI::App& root, Chosen& chosen);
 void add_power(CLI::App& root, Chosen& chosen);
 void add_calibrate(CLI::App& root, Chosen& chosen);

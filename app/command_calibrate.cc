@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/cli.h"
+#include "app/load_config.h"
 #include "app/options.h"
 #include "app/pool_input.h"
 #include "exporters/json_writer.h"
@@ -30,6 +31,8 @@ struct CalibrateCommand {
   std::uint64_t streams = 200, seed = 1;
   std::uint32_t threads = 0, block = 8;
   std::vector<std::string> cases;
+  bool logged = false, on_quality = false;
+  std::optional<double> change_at;
 };
 
 // What the streams are shaped like.
@@ -104,12 +107,12 @@ const std::vector<Case>& all_cases() {
          specialists(s);
          s.stream.effects.shift = shape.quality;
        }},
-      {"late-specialists", "the same specialists among identical policies, from half of the stream on", false, false,
+      {"late-specialists", "the same specialists among identical policies, from the change on", false, false,
        [](S& s, const Shape&) {
          specialists(s);
          half_way(s);
        }},
-      {"late-diffuse-0.5", "noise of .5 from half of the stream on", false, false,
+      {"late-diffuse-0.5", "noise of .5 from the change on", false, false,
        [](S& s, const Shape&) {
          s.stream.effects.diffuse = 0.5;
          half_way(s);
@@ -178,6 +181,9 @@ CalibrationScenario scenario_of(const CalibrateCommand& command, const Shape& sh
                                                         : stats::SimulatedTraffic::kRandom;
   scenario.responses_per_cell = command.responses;
   one.set(scenario, shape);
+  if (command.logged) scenario.propensities = true;
+  if (command.on_quality) scenario.stream.effects.shift = scenario.stream.effects_before.shift = shape.quality;
+  if (command.change_at && scenario.change_at > 0) scenario.change_at = *command.change_at;
   return scenario;
 }
 
@@ -211,9 +217,10 @@ std::string head_text(const CalibrateCommand& command, const Shape& shape) {
                                 shape.source == "stated" ? "a stated pool" : shape.source, shape.pool.prompts,
                                 shape.pool.policies, shape.pool.alpha, shape.pool.beta, shape.traffic);
   out += fmt::format("{} streams of {:g} responses per cell for each case; alarm at e >= {:.4g} (alpha {:g}), looked at\n"
-                     "after every closed e-value; design {}, {} batches a block; seed {}.\n",
+                     "after every closed e-value; design {}, {} batches a block; seed {}.{}{}\n",
                      command.streams, command.responses, 1 / shape.alpha, shape.alpha, command.design, command.block,
-                     command.seed);
+                     command.seed, command.logged ? " Routing probabilities are logged." : "",
+                     command.on_quality ? " Policies differ in quality." : "");
   out += "Brackets: 95% interval of the simulation. \"at most\": guaranteed not above alpha. The alarm of a monitor is\n"
          "the margin evidence with restarts.\n";
   return out;
@@ -315,7 +322,7 @@ void add_shape_options(CLI::App& command, CalibrateCommand& to) {
   auto* inputs = command.add_option("INPUT", to.input.inputs,
                                     "Files of events, or a state folder, that give the shape; without: it is stated");
   command.add_option("--config", to.input.config, "Take monitors, alpha and defaults from this config")->needs(inputs);
-  command.add_option("--input-format", to.input.input_format, "How records are read (native)")->needs(inputs);
+  command.add_option("--input-format", to.input.input_format, kFormatHelp)->needs(inputs);
   command.add_option("--monitor", to.input.monitor, "Which monitor, where the input has several")->needs(inputs);
   for (auto* option :
        {command.add_option("--prompts", to.pool.prompts, "Prompts (240)")->check(whole_in(1, 1'000'000)),
@@ -346,6 +353,10 @@ void add_calibrate(CLI::App& root, Chosen& chosen) {
   command->add_option("--case", given->cases, "Cases, separated by commas (the usual ones; a wrong name lists all)")
       ->delimiter(',')
       ->allow_extra_args(false);
+  command->add_flag("--logged", given->logged, "Every response says its routing probabilities: single responses are bet on");
+  command->add_flag("--on-quality", given->on_quality, "Plant the effects among policies that differ in quality");
+  command->add_option("--change-at", given->change_at, "When the late cases change, in responses per cell (half of the stream)")
+      ->check(number_in(0.1, 100'000));
   command->add_option("--design", given->design, "Margin evidence: auto, blocks or pairs")
       ->check(CLI::IsMember({"auto", "blocks", "pairs"}));
   command->add_option("--block", given->block, "Batches of a block (8)")->check(whole_in(1, 16));

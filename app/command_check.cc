@@ -1,6 +1,8 @@
 #include "app/cli.h"
 #include "app/load_config.h"
+#include "base/log.h"
 #include "config/schema.h"
+#include "ingest/kafka_cautions.h"
 
 namespace gapwatch::app {
 
@@ -12,6 +14,9 @@ void add_check(CLI::App& root, Chosen& chosen) {
     chosen = [path] {
       const auto settings = load_config(*path);
       if (!settings) return fail(settings.error(), kUsage);
+      if (settings->source.kafka) {
+        for (const auto& caution : ingest::kafka_cautions(*settings->source.kafka)) log::warn(caution);
+      }
       return print(config::describe(*settings));
     };
   });

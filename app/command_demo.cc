@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -25,6 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr const char* kTopic = "eval-scores";
+constexpr std::size_t kNamed = 3;  // prompts of each policy at the end, as on the page
 
 struct DemoOptions {
   std::string scenario = "specialist", duration;
@@ -75,6 +77,8 @@ class Producing {
   ~Producing() { (void)finish(); }
 
   std::uint64_t sent() const { return sent_; }
+  // Once finished: whether this policy now truly is better than others on this prompt, and none is better.
+  bool specializes(const std::string& prompt, const std::string& policy) const;
   Status finish() {
     stopping_ = true;
     if (thread_.joinable()) {
@@ -107,6 +111,21 @@ class Producing {
   std::thread thread_;
 };
 
+bool Producing::specializes(const std::string& prompt, const std::string& policy) const {
+  const auto& options = simulation_.options();
+  std::uint32_t number = 0;
+  while (number < options.prompts && stats::simulated_prompt(number, options.prompts) != prompt) ++number;
+  if (number == options.prompts) return false;
+  double named = 0, highest = 0, lowest = 1;
+  for (std::uint32_t i = 0; i < options.policies; ++i) {
+    const auto rate = simulation_.rate(number, i, simulation_.events());
+    highest = std::max(highest, rate);
+    lowest = std::min(lowest, rate);
+    if (stats::simulated_policy(i) == policy) named = rate;
+  }
+  return named >= highest && highest > lowest;
+}
+
 std::uint64_t counted(const exporters::Published* published) {
   if (published == nullptr) return 0;
   std::uint64_t total = 0;
@@ -117,8 +136,8 @@ std::uint64_t counted(const exporters::Published* published) {
 void show_progress(const exporters::Published* published, double seconds) {
   if (!isatty(STDERR_FILENO) || published == nullptr || published->monitors.empty()) return;
   const auto& monitor = *published->monitors.front();
-  std::string line = fmt::format("{:4.0f} s  {} events, {} of {} prompts complete", seconds, counted(published),
-                                 monitor.summary.complete, monitor.prompts_total);
+  std::string line = fmt::format("{:4.0f} s  {} events, {} of {} prompts complete", seconds,
+                                 counted(published), monitor.summary.complete, monitor.prompts_total);
   if (monitor.evaluation) {
     for (const auto& at : monitor.evaluation->thresholds) {
       if (at.tau != monitor.alarm_threshold || !at.gap.margin) continue;
@@ -129,10 +148,34 @@ void show_progress(const exporters::Published* published, double seconds) {
   fmt::print(stderr, "\r\033[K{}", line);
 }
 
+// Milliseconds since 1970; nothing while no alarm was raised.
+std::optional<TimeMs> first_alarm(const exporters::Published* published) {
+  if (published == nullptr || published->monitors.empty() || !published->monitors.front()->evidence)
+    return std::nullopt;
+  for (const auto& change : published->monitors.front()->evidence->changes) {
+    if (change.to == state::AlarmState::kEvidence) return change.at;
+  }
+  return std::nullopt;
+}
+
+std::string alarm_text(TimeMs alarm, TimeMs started, const DemoOptions& options) {
+  const auto after = static_cast<double>(alarm - started) / 1'000;
+  const auto since = after - options.emerges_after;
+  return fmt::format(
+      "{:.0f} s after the start{}", after,
+      since >= 0 ? fmt::format(", {:.0f} s after \"{}\" set in", since, options.scenario) : "");
+}
+
 // Until a signal, the end of the time, or the daemon's own end.
-void watch(Daemon& daemon, std::optional<milliseconds> duration) {
+void watch(Daemon& daemon, const DemoOptions& options, std::optional<milliseconds> duration, TimeMs started) {
   const auto start = steady_clock::now();
-  for (;;) {
+  for (bool told = false;;) {
+    if (const auto alarm = first_alarm(daemon.published().get()); alarm && !told) {
+      told = true;
+      fmt::print(
+          stderr, "{}alarm {}: the page shows which policies, on which prompts: http://127.0.0.1:{}/\n",
+          isatty(STDERR_FILENO) ? "\r\033[K" : "", alarm_text(*alarm, started, options), daemon.port());
+    }
     if (wait_for_signal(milliseconds(250)) || !daemon.running()) break;
     const auto elapsed = steady_clock::now() - start;
     show_progress(daemon.published().get(), std::chrono::duration<double>(elapsed).count());
@@ -154,11 +197,33 @@ std::shared_ptr<const exporters::Published> settle(const Daemon& daemon, std::ui
   }
 }
 
+void say_what_was_seen(const exporters::Published& published, const Producing& producing,
+                       const DemoOptions& options, TimeMs started) {
+  fmt::print(stderr, "\nWhat was seen: {} events. ", counted(&published));
+  const auto alarm = first_alarm(&published);
+  if (!alarm) {
+    fmt::print(stderr, "No alarm.\n");
+    return;
+  }
+  std::size_t named = 0, right = 0;
+  for (const auto& share : published.monitors.front()->attribution) {
+    for (std::size_t i = 0; i < std::min(kNamed, share.better.size()); ++i) {
+      ++named;
+      right += producing.specializes(share.better[i].prompt, share.policy) ? 1 : 0;
+    }
+  }
+  fmt::print(stderr, "The alarm was raised {}.\n", alarm_text(*alarm, started, options));
+  if (named == 0) return;
+  fmt::print(
+      stderr,
+      "Of the {} prompts that it names first, {} for a policy, {} are that policy's own in the simulation.\n",
+      named, kNamed, right);
+}
+
 Result<std::unique_ptr<Producing>> start_producing(const DemoOptions& options, const std::string& brokers) {
   auto simulated = stats::simulation_scenario(options.scenario);
   if (!simulated) return simulated.error();
   simulated->draws = 0;
-  simulated->traffic = stats::SimulatedTraffic::kRandom;
   simulated->seed = options.seed;
   simulated->effects_from = static_cast<std::uint64_t>(options.rate * options.emerges_after);
   auto simulation = stats::Simulation::make(*simulated);
@@ -168,18 +233,40 @@ Result<std::unique_ptr<Producing>> start_producing(const DemoOptions& options, c
   return std::make_unique<Producing>(std::move(*simulation), std::move(*sink), options.rate);
 }
 
+// What is to be expected of an alarm.
+const char* expectation(const std::string& scenario) {
+  if (scenario == "identical") return ", which changes nothing";
+  if (scenario == "shift") return ": they differ in overall quality alone, which raises no alarm";
+  return ", and the alarm should follow, here and on the page";
+}
+
+void greet(const DemoOptions& options, unsigned port, bool ends) {
+  fmt::print(stderr,
+             "\ngapwatch demo. Open the page in a browser:\n\n"
+             "  page     http://127.0.0.1:{0}/\n  metrics  http://127.0.0.1:{0}/metrics\n"
+             "  API      http://127.0.0.1:{0}/api/v1/monitors/demo\n\n"
+             "Five policies answer 240 prompts, {1:.0f} times a second. For {2:.0f} s they are identical; "
+             "then \"{3}\" sets in{4}.\n{5}\n\n",
+             port, options.rate, options.emerges_after, options.scenario, expectation(options.scenario),
+             ends ? "Ends with the report." : "Stop with Ctrl-C; the report comes then.");
+}
+
 int demo(const DemoOptions& options) {
   std::optional<milliseconds> duration;
   if (!options.duration.empty()) {
     auto parsed = config::parse_duration(options.duration);
-    if (!parsed) return fail(refuse(fmt::format("--for: \"{}\" {}; units are {}", options.duration, parsed.error().message, config::kDurationUnits)), kUsage);
+    if (!parsed)
+      return fail(refuse(fmt::format("--for: \"{}\" {}; units are {}", options.duration,
+                                     parsed.error().message, config::kDurationUnits)),
+                  kUsage);
     if (*parsed < std::chrono::seconds(1)) return fail(refuse("--for: at least 1s"), kUsage);
     duration = *parsed;
   }
   if (auto known = stats::simulation_scenario(options.scenario); !known) return fail(known.error(), kUsage);
   block_signals();
   const DemoFolder folder;
-  if (folder.path().empty()) return fail(stop("no folder can be made for the demo's state; set TMPDIR to a writable one"));
+  if (folder.path().empty())
+    return fail(stop("no folder can be made for the demo's state; set TMPDIR to a writable one"));
   auto cluster = ingest::make_embedded_cluster(1, kTopic, 2);
   if (!cluster) return fail(cluster.error());
   const SystemClock clock;
@@ -189,13 +276,9 @@ int demo(const DemoOptions& options) {
   auto producing = start_producing(options, (*cluster)->bootstrap());
   if (!producing) return fail(producing.error());
 
-  fmt::print(stderr,
-             "gapwatch demo: five policies answer 240 prompts; until {:.0f} s they are identical, then \"{}\" sets in.\n"
-             "  page     http://127.0.0.1:{}/\n  metrics  http://127.0.0.1:{}/metrics\n"
-             "  API      http://127.0.0.1:{}/api/v1/monitors/demo\n{}\n",
-             options.emerges_after, options.scenario, (*daemon)->port(), (*daemon)->port(), (*daemon)->port(),
-             duration ? "Ends with the report." : "Stop with Ctrl-C; the report comes then.");
-  watch(**daemon, duration);
+  const auto started = clock.now_ms();
+  greet(options, (*daemon)->port(), duration.has_value());
+  watch(**daemon, options, duration, started);
   const auto produced = (*producing)->finish();
   const auto published = settle(**daemon, (*producing)->sent());
   const auto stopped = (*daemon)->stop();
@@ -206,6 +289,7 @@ int demo(const DemoOptions& options) {
     for (const auto& monitor : published->monitors) report.monitors.push_back(*monitor);
     fmt::print("{}", exporters::report_text(report));
     std::fflush(stdout);
+    say_what_was_seen(*published, **producing, options, started);
   }
   if (!produced) return fail(produced.error());
   if (!stopped) return fail(stopped.error());
@@ -217,8 +301,10 @@ int demo(const DemoOptions& options) {
 void add_demo(CLI::App& root, Chosen& chosen) {
   auto* command = root.add_subcommand("demo", "A whole monitor on a simulated stream; needs nothing else");
   auto options = std::make_shared<DemoOptions>();
-  command->add_option("--scenario", options->scenario, "identical, shift, specialist, diffuse or transfers (specialist)");
-  command->add_option("--port", options->port, "Of the page (9464); 0: a free one")->check(CLI::Range(0, 65'535));
+  command->add_option("--scenario", options->scenario,
+                      "identical, shift, specialist, diffuse or transfers (specialist)");
+  command->add_option("--port", options->port, "Of the page (9464); 0: a free one")
+      ->check(CLI::Range(0, 65'535));
   command->add_option("--for", options->duration, "Ends after so long, such as 60s, with the report");
   command->add_option("--rate", options->rate, "Events a second (3000)")->check(number_in(1, 200'000));
   command->add_option("--emerges-after", options->emerges_after, "Seconds until policies differ (20)")

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "app/cli.h"
+#include "app/load_config.h"
 #include "app/options.h"
 #include "app/pool_input.h"
 #include "base/executor.h"
@@ -303,7 +304,7 @@ void add_pool_options(CLI::App& command, PowerCommand& to) {
   auto& pool = to.stated;
   auto* inputs = command.add_option("INPUT", to.input.inputs, "Files of events, or a state folder, that give the pool; without: it is stated");
   command.add_option("--config", to.input.config, "Take monitors and defaults from this config")->needs(inputs);
-  command.add_option("--input-format", to.input.input_format, "How records are read (native)")->needs(inputs);
+  command.add_option("--input-format", to.input.input_format, kFormatHelp)->needs(inputs);
   command.add_option("--monitor", to.input.monitor, "Which monitor, where the input has several")->needs(inputs);
   for (auto* option : {command.add_option("--prompts", pool.prompts, "Prompts (240)"),
                        command.add_option("--policies", pool.policies, "Policies (5)"),
@@ -320,6 +321,8 @@ void add_pool_options(CLI::App& command, PowerCommand& to) {
 void add_power(CLI::App& root, Chosen& chosen) {
   auto* command = root.add_subcommand("power", "What a pool of this size can detect, and how many draws it needs");
   auto given = std::make_shared<PowerCommand>();
+  given->options.tables = 80;  // with fewer trials tried, an answer within a minute
+  given->options.most_trials = 64;
   auto& options = given->options;
   add_pool_options(*command, *given);
   command->add_option("--tau", options.tau, "Threshold of L (0.1)")->check(CLI::Range(1e-9, 1.0));
@@ -331,8 +334,8 @@ void add_power(CLI::App& root, Chosen& chosen) {
   command->add_option("--gain", given->gain, "Trials are for a specialist with so much more (0.1)");
   command->add_option("--diffuse", given->diffuse, "Trials for so much noise on the logit too");
   command->add_option("--transfer", given->transfer, "Trials for transfers up to so much too");
-  command->add_option("--most-trials", options.most_trials, "Most trials tried (128)")->check(CLI::Range(1, 512));
-  command->add_option("--tables", options.tables, "Simulated tables for each rate (200)");
+  command->add_option("--most-trials", options.most_trials, "Most trials tried (64)")->check(CLI::Range(1, 512));
+  command->add_option("--tables", options.tables, "Simulated tables for each rate (80)");
   command->add_option("--replicates", options.replicates, "Null samples of each table (199)")
       ->check(CLI::Range(1, 100'000));
   command->add_option("--seed", options.seed, "Seed of everything random")->check(whole_in(0, UINT64_MAX));

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
+#include "app/answers.h"
 #include "app/cli.h"
 #include "app/engine.h"
 #include "app/load_config.h"
@@ -11,9 +13,12 @@
 #include "app/version.h"
 #include "base/executor.h"
 #include "base/log.h"
+#include "exporters/comparators.h"
+#include "exporters/report_html.h"
 #include "exporters/report_json.h"
 #include "exporters/report_markdown.h"
 #include "exporters/report_text.h"
+#include "stats/confirmatory_looks.h"
 
 namespace gapwatch::app {
 namespace {
@@ -25,7 +30,11 @@ struct ReportOptions {
   std::optional<std::uint32_t> replicates;
   std::optional<std::uint64_t> seed;
   std::uint32_t threads = 0;
+  bool detail = false;
+  std::vector<std::uint32_t> looks;  // draws of each; empty: none
 };
+
+constexpr std::size_t kDrivers = 10;  // prompts whose cells a report lists
 
 void override_monitor(config::Monitor& monitor, const ReportOptions& options) {
   if (!options.thresholds.empty()) {
@@ -47,7 +56,8 @@ Result<config::Settings> settings_of(const ReportOptions& options) {
   settings.source = {};
   settings.source.files = options.inputs;
   settings.state.path.clear();  // a report is of its input and nothing else
-  if (!options.input_format.empty()) settings.format = options.input_format;
+  settings.dead_letters = {};
+  if (auto status = use_format(settings, options.input_format); !status) return status.error();
   override_monitor(settings.automatic_monitor, options);
   for (auto& monitor : settings.monitors) override_monitor(monitor, options);
   return settings;
@@ -76,6 +86,22 @@ void split_by_slice(state::Ledger& ledger) {
   for (const auto& monitor : added) ledger.add_monitor(monitor);
 }
 
+std::vector<stats::ConfirmatoryLook> looks_at(const state::TableSnapshot& snapshot, const state::MonitorMoment& moment,
+                                              const std::vector<std::uint32_t>& draws, Executor& executor) {
+  if (snapshot.draws.empty() && snapshot.table.prompt_count() > 0) {
+    log::warn(moment.config.name + ": too many cells to keep their draws for; no look is taken");
+    return {};
+  }
+  stats::LookPlan plan;
+  plan.draws = draws;
+  plan.alpha = moment.config.alpha;
+  plan.tau = moment.config.alarm_threshold;
+  plan.seed = moment.config.nulls.seed;
+  const double needed = 2 * static_cast<double>(draws.size()) / plan.alpha;
+  plan.replicates = std::max(moment.config.nulls.replicates, static_cast<std::uint32_t>(std::min(needed, 1e6)));
+  return stats::confirmatory_looks(snapshot.draws, moment.pool.size(), plan, executor);
+}
+
 Result<exporters::Report> build_report(const ReportOptions& options) {
   auto settings = settings_of(options);
   if (!settings) return settings.error();
@@ -84,6 +110,8 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
   auto engine = Engine::make(std::move(*settings), clock);
   if (!engine) return engine.error();
   auto& pipeline = (*engine)->pipeline();
+  AnswerBook answers;
+  pipeline.set_observer([&](const state::Event& event, state::Applied applied) { answers.note(event, applied); });
   for (;;) {
     const auto more = pipeline.step(std::chrono::milliseconds(100));
     if (!more) return stop(more.error().message);
@@ -105,20 +133,34 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
   const auto executor = make_thread_executor(options.threads);
   for (state::MonitorIndex index = 0; index < ledger.monitor_count(); ++index) {
     const auto moment = ledger.moment(index);
-    const auto evaluation = evaluate(ledger.snapshot(index, kMaxDrawCells), moment, *executor);
-    report.monitors.push_back(make_report(moment, &evaluation));
+    auto taken = ledger.snapshot(index, kMaxDrawCells);
+    if (!taken) return taken.error();
+    auto& snapshot = *taken;
+    const auto evaluation = evaluate(snapshot, moment, *executor);
+    auto attribution = std::move(snapshot.attribution);
+    report.monitors.push_back(make_report(moment, &evaluation, std::move(attribution)));
+    auto& monitor = report.monitors.back();
+    settle(monitor, ledger, index, false, clock.now_ms());
+    monitor.drivers = driving_prompts(snapshot, moment,
+                                      {evaluation.prior.alpha, evaluation.prior.beta},
+                                      {exporters::PromptSort::kPremium, kDrivers});
+    monitor.voting = answers.vote(moment, snapshot);
+    if (!options.looks.empty()) monitor.looks = looks_at(snapshot, moment, options.looks, *executor);
   }
   std::sort(report.monitors.begin(), report.monitors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
+  exporters::cross_comparators(report.monitors);
   return report;
 }
 
 int report(const ReportOptions& options) {
   auto built = build_report(options);
   if (!built) return fail(built.error(), built.error().action == Action::kRefuse ? kUsage : kFailed);
+  const auto extent = options.detail ? exporters::Extent::kFull : exporters::Extent::kShort;
   const auto text = options.format == "json"       ? exporters::report_json(*built)
-                    : options.format == "markdown" ? exporters::report_markdown(*built)
-                                                   : exporters::report_text(*built);
+                    : options.format == "markdown" ? exporters::report_markdown(*built, extent)
+                    : options.format == "html"     ? exporters::report_html(*built)
+                                                   : exporters::report_text(*built, extent);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return fail(stop("the report could not be written to standard output"));
   }
@@ -133,20 +175,26 @@ int report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& root, Chosen& chosen) {
-  auto* command = root.add_subcommand("report", "Everything measured on stored events, as text, JSON or markdown");
+  auto* command = root.add_subcommand("report", "Everything measured on stored events, as text, JSON, markdown or HTML");
   auto options = std::make_shared<ReportOptions>();
   command->add_option("INPUT", options->inputs, "Files of events (plain, .gz, .zst), or - for standard input")
       ->required();
   command->add_option("--config", options->config, "Take monitors and defaults from this config");
-  command->add_option("--input-format", options->input_format, "How records are read (native)");
-  command->add_option("--format", options->format, "text, json or markdown")
-      ->check(CLI::IsMember({"text", "json", "markdown"}));
+  command->add_option("--input-format", options->input_format, kFormatHelp);
+  command->add_option("--format", options->format, "text, json, markdown or html")
+      ->check(CLI::IsMember({"text", "json", "markdown", "html"}));
   command->add_option("--tau", options->thresholds, "Thresholds, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(number_in(1e-9, 1));
   command->add_option("--replicates", options->replicates, "Null samples")->check(whole_in(20, 1'000'000));
   command->add_option("--seed", options->seed, "Seed of everything random")->check(whole_in(0, UINT64_MAX));
+  command->add_option("--looks", options->looks,
+                      "Scheduled looks at the first so many draws of each cell, as 2,4,8,16,32: p-values to publish")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(whole_in(1, 1'000'000));
+  command->add_flag("--detail", options->detail, "Every statistic in text and markdown (JSON always has them)");
   command->add_option("--by", options->by, "slice: a monitor for each slice too")->check(CLI::IsMember({"slice"}));
   command->add_option("--threads", options->threads, "Threads; the result does not depend on them (0: one per core)")
       ->check(whole_in(0, 1'024));

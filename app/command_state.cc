@@ -73,7 +73,9 @@ void add_state(CLI::App& root, Chosen& chosen) {
     one->add_option("DIR", *path, "The state folder")->required();
     one->callback([&chosen, path, action] {
       chosen = [path, action] {
-        const auto opened = open_state(*path);
+        config::Settings nothing_asked;
+        nothing_asked.max_monitors = 0;
+        const auto opened = open_state(*path, std::move(nothing_asked));
         return opened ? action(**opened) : fail(opened.error());
       };
     });

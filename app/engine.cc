@@ -1,7 +1,6 @@
 #include "app/engine.h"
 
-#include <algorithm>
-
+#include "app/load_config.h"
 #include "config/schema.h"
 
 namespace gapwatch::app {
@@ -10,8 +9,9 @@ namespace {
 Result<std::unique_ptr<ingest::Source>> make_source(const config::Settings& settings) {
   const auto& source = settings.source;
   if (source.kafka) return ingest::make_kafka_source(*source.kafka);
-  const std::size_t longest_line = std::max<std::size_t>(settings.events.max_event_bytes, 16 << 20);
-  return ingest::make_file_source(source.stdin_stream ? std::vector<std::string>{"-"} : source.files, longest_line);
+  return ingest::make_file_source(source.stdin_stream ? std::vector<std::string>{"-"} : source.files,
+                                  longest_line(settings),
+                                  ingest::file_shape(settings));
 }
 
 }  // namespace
@@ -34,14 +34,21 @@ Result<std::unique_ptr<Engine>> Engine::make(config::Settings settings, const Cl
     const bool named = message.find(chosen.state.path) != std::string::npos;
     return refuse(named ? message : "state folder " + chosen.state.path + ": " + message);
   }
-  auto decoder = ingest::make_decoder(chosen.format, chosen.events);
+  engine->history_ = std::make_unique<state::History>(engine->store_.get());
+  if (auto status = engine->history_->open(); !status) {
+    return refuse("state folder " + chosen.state.path + ": " + status.error().message);
+  }
+  auto decoder = ingest::make_decoder(chosen);
   if (!decoder) return decoder.error();
   engine->decoder_ = std::move(*decoder);
   auto source = make_source(chosen);
   if (!source) return source.error();
   engine->source_ = std::move(*source);
+  auto letters = ingest::make_dead_letters(chosen);
+  if (!letters) return letters.error();
+  engine->letters_ = std::move(*letters);
   engine->pipeline_ = std::make_unique<ingest::Pipeline>(*engine->source_, *engine->decoder_, *engine->ledger_, clock,
-                                                         chosen.state.checkpoint_every);
+                                                         chosen.state.checkpoint_every, engine->letters_.get());
   return engine;
 }
 

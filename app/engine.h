@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "config/settings.h"
 #include "ingest/pipeline.h"
+#include "state/history.h"
 #include "state/ledger.h"
 
 namespace gapwatch::app {
@@ -22,6 +23,7 @@ class Engine {
   // Takes over the monitors of `fresh`; refuses, changing nothing, where anything else differs.
   Status take_monitors(const config::Settings& fresh);
   state::Ledger& ledger() { return *ledger_; }
+  state::History& history() { return *history_; }
   ingest::Pipeline& pipeline() { return *pipeline_; }
   ingest::Source& source() { return *source_; }
   std::uint64_t state_bytes() const { return store_ ? store_->size_bytes() : 0; }
@@ -31,9 +33,11 @@ class Engine {
 
   config::Settings settings_;
   std::unique_ptr<state::Store> store_;
+  std::unique_ptr<state::History> history_;
   std::unique_ptr<state::Ledger> ledger_;
   std::unique_ptr<ingest::Decoder> decoder_;
   std::unique_ptr<ingest::Source> source_;
+  std::unique_ptr<ingest::DeadLetters> letters_;
   std::unique_ptr<ingest::Pipeline> pipeline_;
 };
 

@@ -27,7 +27,7 @@ std::optional<std::chrono::steady_clock::duration> Evaluator::due(const state::M
     return std::chrono::steady_clock::duration::max();
   }
   const bool other_pool = last->second.pool != moment.pool;
-  if (!other_pool && last->second.sums == moment.sums) return std::nullopt;
+  if (!other_pool && last->second.sums == moment.sums && (!idle || last->second.since_check == 0)) return std::nullopt;
   const auto interval = other_pool ? std::min(moment.config.evaluate_every, std::chrono::milliseconds(1'000))
                                    : moment.config.evaluate_every;
   const auto waited = clock_.steady_now() - (last->second.started + interval);
@@ -38,8 +38,12 @@ std::optional<std::chrono::steady_clock::duration> Evaluator::due(const state::M
 void Evaluator::deliver(state::MonitorMoment moment, std::shared_ptr<const state::TableSnapshot> snapshot) {
   {
     const std::lock_guard lock(mutex_);
-    last_[moment.config.name] = {clock_.steady_now(), moment.sums, moment.pool};
-    job_ = Job{std::move(moment), std::move(snapshot), clock_.now_ms()};
+    const auto last = last_.find(moment.config.name);
+    const bool check = last == last_.end() || last->second.pool != moment.pool || last->second.sums == moment.sums ||
+                       last->second.since_check + 1 >= kCheckEvery;
+    const int since_check = check ? 0 : last->second.since_check + 1;
+    last_[moment.config.name] = {clock_.steady_now(), moment.sums, moment.pool, since_check};
+    job_ = Job{std::move(moment), std::move(snapshot), clock_.now_ms(), check};
     busy_ = true;
   }
   wake_.notify_all();
@@ -64,6 +68,22 @@ void Evaluator::forget() {
   ++era_;
 }
 
+Evaluated Evaluator::evaluated(Job job, const std::optional<Evaluated>& before, Executor& executor) const {
+  const auto start = clock_.steady_now();
+  const bool check = job.check || !before || before->snapshot->table.policies != job.snapshot->table.policies;
+  Evaluated done;
+  done.live_nulls = std::make_shared<const stats::NullResults>(live_nulls(*job.snapshot, job.moment, executor));
+  done.evaluation = std::make_shared<const stats::Evaluation>(
+      evaluate(*job.snapshot, job.moment, executor, check ? nullptr : before->evaluation.get()));
+  done.snapshot = std::move(job.snapshot);
+  done.prior = {done.evaluation->prior.alpha, done.evaluation->prior.beta};
+  done.at = job.at;
+  done.checked_at = check ? job.at : before->checked_at;
+  done.seconds = std::chrono::duration<double>(clock_.steady_now() - start).count();
+  done.moment = std::move(job.moment);
+  return done;
+}
+
 void Evaluator::work() {
   setpriority(PRIO_PROCESS, 0, 10);  // on Linux: of this thread, and of the workers it starts
   const auto workers = make_thread_executor(threads_);
@@ -79,20 +99,15 @@ void Evaluator::work() {
       job_.reset();
       era = era_;
     }
-    const auto start = clock_.steady_now();
     Evaluated done;
     try {
-      done.evaluation = std::make_shared<const stats::Evaluation>(evaluate(*job.snapshot, job.moment, executor));
+      const auto before = result(job.moment.config.name);
+      done = evaluated(std::move(job), before, executor);
     } catch (const Stopped&) {
       return;
     }
-    done.snapshot = std::move(job.snapshot);
-    done.prior = {done.evaluation->prior.alpha, done.evaluation->prior.beta};
-    done.alarm_threshold = job.moment.config.alarm_threshold;
-    done.at = job.at;
-    done.seconds = std::chrono::duration<double>(clock_.steady_now() - start).count();
     const std::lock_guard lock(mutex_);
-    if (era == era_) results_[job.moment.config.name] = std::move(done);
+    if (era == era_) results_[done.moment.config.name] = done;
     busy_ = false;
     ++finished_;
   }

@@ -7,6 +7,7 @@ Result<std::unique_ptr<OpenedState>> open_state(const std::string& path, config:
   opened->settings = std::move(settings);
   opened->settings.max_policies = UINT32_MAX;
   opened->settings.max_prompts = UINT64_MAX;
+  opened->settings.state.cache_bytes = UINT64_MAX;
   state::RocksOptions options;
   options.path = path;
   options.read_only = true;

@@ -18,7 +18,7 @@ Result<config::Settings> settings_of(const PoolInput& input) {
     if (!loaded) return loaded.error();
     settings = std::move(*loaded);
   }
-  if (!input.input_format.empty()) settings.format = input.input_format;
+  if (auto status = use_format(settings, input.input_format); !status) return status.error();
   return settings;
 }
 
@@ -27,6 +27,7 @@ Result<std::unique_ptr<Engine>> counted(config::Settings settings, const std::ve
   settings.source = {};
   settings.source.files = files;
   settings.state.path.clear();
+  settings.dead_letters = {};
   auto engine = Engine::make(std::move(settings), clock);
   if (!engine) return engine.error();
   for (;;) {
@@ -56,7 +57,9 @@ Result<FoundPool> pool_of(state::Ledger& ledger, const std::string& monitor, Exe
   FoundPool found;
   found.monitor = ledger.moment(*index).config;
   const auto rule = stats::evaluation_settings(found.monitor).completeness;
-  const auto table = stats::complete_rows(ledger.snapshot(*index, 0).table, rule);
+  const auto snapshot = ledger.snapshot(*index, 0);
+  if (!snapshot) return snapshot.error();
+  const auto table = stats::complete_rows(snapshot->table, rule);
   if (table.prompt_count() == 0) {
     return refuse("no prompt of " + found.monitor.name + " is complete: nothing to go by");
   }

@@ -16,6 +16,9 @@ pkg_check_modules(rdkafka REQUIRED IMPORTED_TARGET rdkafka>=2.0)
 pkg_check_modules(rocksdb REQUIRED IMPORTED_TARGET rocksdb>=7.8)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 
+find_program(NODE node REQUIRED)  # 18 or later, with npm: bundles the page (ops/page)
+find_program(NPM npm REQUIRED)
+
 if(NOT TARGET yaml-cpp::yaml-cpp)  # the package's own name before 0.8
   add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
 endif()

@@ -58,4 +58,20 @@ Binding<Owner> bind(std::string path, Form<T> form, Get get, std::string help) {
   return binding;
 }
 
+template <typename T, typename Get>
+auto in_settings(std::string path, Form<T> form, Get get, std::string help) {
+  return bind<Settings>(std::move(path), std::move(form), get, std::move(help));
+}
+template <typename Owner>
+Binding<Owner> required(Binding<Owner> binding) {
+  binding.required = true;
+  return binding;
+}
+
+// The source's part of settings_table().
+void add_source(std::vector<Binding<Settings>>& table);
+
+// What stands in place of a secret.
+inline constexpr const char* kHiddenText = "(hidden)";
+
 }  // namespace gapwatch::config

@@ -220,4 +220,15 @@ Complaint fits_a_header(const std::string& text) {
   return fits ? std::nullopt : Complaint("has a space or a character outside ASCII");
 }
 
+Complaint fits_a_webhook(const std::string& text) {
+  if (const auto complaint = fits_a_header(text)) return complaint;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!text.starts_with(scheme)) continue;
+    const auto host = text.substr(scheme.size(), text.find_first_of("/?#", scheme.size()) - scheme.size());
+    if (host.find('@') != std::string::npos) return "holds a user or password before its host";
+    return host.empty() || host.starts_with(':') ? Complaint("names no host") : std::nullopt;
+  }
+  return "begins with neither http:// nor https://";
+}
+
 }  // namespace gapwatch::config

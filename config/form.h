@@ -74,6 +74,7 @@ Complaint fits_a_url(const std::string& text);  // [A-Za-z0-9_.-], at most 100, 
 Complaint fits_a_topic(const std::string& text);
 Complaint host_and_port(const std::string& text);
 Complaint broker_list(const std::string& text);
+Complaint fits_a_webhook(const std::string& text);  // http:// or https://, a host, printable ASCII without spaces
 Complaint fits_a_header(const std::string& text);  // a bearer token: printable ASCII without spaces
 
 }  // namespace gapwatch::config

@@ -40,6 +40,17 @@ std::vector<std::string> keys_of(const std::vector<Binding<Owner>>& table, const
   return keys;
 }
 
+// The right word in the wrong place: where the table has a setting or a section of that name.
+template <typename Owner>
+std::optional<std::string> elsewhere(const std::vector<Binding<Owner>>& table, const std::string& name) {
+  for (const auto& binding : table) {
+    const auto path = "." + binding.path + ".";
+    const auto at = path.find("." + name + ".");
+    if (at != std::string::npos) return binding.path.substr(0, at + name.size());
+  }
+  return std::nullopt;
+}
+
 // Reads one owner's part of the file: sections by the table's paths, leaves by their bindings.
 template <typename Owner>
 class TreeReader {
@@ -60,8 +71,10 @@ class TreeReader {
       const bool one_word = name.find('.') == std::string::npos;
       if (const auto* binding = one_word ? find(path) : nullptr) {
         read_leaf(*binding, entry);
-      } else if (one_word && !keys_of(table_, path).empty()) {
-        read(entry, path, other);
+      } else if (const auto keys = keys_of(table_, path); one_word && !keys.empty()) {
+        auto inner = entry;
+        inner.allowed = fmt::format("write {}: {{{}: ...}}; known there: {}", name, keys.front(), joined(keys));
+        read(inner, path, other);
       } else {
         unknown(section, name, entry);
       }
@@ -101,9 +114,9 @@ class TreeReader {
     const auto known = keys_of(table_, section);
     auto near = nearest(name, known);
     if (!near) {
-      for (const auto& binding : table_) {  // the right word in the wrong place
-        if (binding.path == name || binding.path.ends_with("." + name)) near = below(root_, binding.path);
-      }
+      near = elsewhere(table_, name);
+      if (near) near = below(root_, *near);
+      if (!near && root_.empty() && (near = elsewhere(monitor_table(), name))) near = fmt::format("{}[].{}", kMonitors, *near);
     }
     entry.reader->fault_at(entry.key, "is not known",
                            near ? fmt::format("did you mean {}?", *near) : "known here: " + joined(known));
@@ -138,6 +151,19 @@ void check_source(const Settings& settings, SourceNeed need, Reader& reader) {
   const char* allowed = "exactly one of kafka, files, stdin: true";
   if (count > 1) reader.fault_at("source", "names more than one kind of source", allowed);
   if (count == 0 && need == SourceNeed::kRequired) reader.fault_at("source", "is missing", allowed);
+}
+
+void check_dead_letters(const Settings& settings, Reader& reader) {
+  const auto& chosen = settings.dead_letters;
+  if (!chosen.topic.empty() && !chosen.file.empty()) {
+    reader.fault_at("dead_letters.file", "is a second place for dead letters", "either topic or file");
+  }
+  if (chosen.topic.empty()) return;
+  if (!settings.source.kafka) reader.fault_at("dead_letters.topic", "has no source.kafka to go to", "use dead_letters.file");
+  const auto& topics = settings.source.kafka ? settings.source.kafka->topics : std::vector<std::string>();
+  if (std::find(topics.begin(), topics.end(), chosen.topic) != topics.end()) {
+    reader.fault_at("dead_letters.topic", "is a topic that is read, so its letters would be read for ever", "another topic");
+  }
 }
 
 void check_token(Reader& reader) {
@@ -228,6 +254,7 @@ Loaded read_tree(const YAML::Node& root, Reader& reader, SourceNeed need) {
   tree.require(reader);
   check_source(settings, need, reader);
   check_token(reader);
+  check_dead_letters(settings, reader);
   finish_monitors(settings, reader);
   Loaded loaded;
   loaded.faults = reader.take_faults();

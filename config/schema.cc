@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/binding.h"
+#include "config/read_mapping.h"
 #include "config/text.h"
 #include "config/units.h"
 
@@ -16,109 +17,8 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr std::uint64_t kKiB = 1 << 10, kMiB = 1 << 20, kGiB = 1 << 30;
-constexpr const char* kHidden = "(hidden)";
 
 using S = Settings;
-
-template <typename T, typename Get>
-auto in_settings(std::string path, Form<T> form, Get get, std::string help) {
-  return bind<Settings>(std::move(path), std::move(form), get, std::move(help));
-}
-// The field of the kafka source, or null while there is no such source.
-template <typename Field>
-auto kafka(Field KafkaSource::*field) {
-  return [field](auto& s) { return s.source.kafka ? &((*s.source.kafka).*field) : nullptr; };
-}
-
-template <typename Owner>
-Binding<Owner> required(Binding<Owner> binding) {
-  binding.required = true;
-  return binding;
-}
-
-bool names_a_secret(std::string_view property) {
-  for (const auto* word : {"password", "secret", "token", "pem", "passphrase", "credential", "jaas",
-                           "oauthbearer.config", "private", "sasl.username"}) {
-    if (property.find(word) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
-// Where a librdkafka property has a setting here, or must not be touched: the reason.
-std::optional<std::string> owned_property(const std::string& name) {
-  static const std::map<std::string, std::string> kOwned = {
-      {"bootstrap.servers", "source.kafka.brokers"},
-      {"metadata.broker.list", "source.kafka.brokers"},
-      {"group.id", "source.kafka.group"},
-      {"group.instance.id", "source.kafka.instance"},
-      {"session.timeout.ms", "source.kafka.session_timeout"},
-      {"queued.max.messages.kbytes", "source.kafka.queue"}};
-  if (const auto found = kOwned.find(name); found != kOwned.end()) {
-    return "has a setting of its own, " + found->second;
-  }
-  if (name == "enable.auto.commit" || name == "enable.auto.offset.store") {
-    return "is not to be set: positions are kept with the counts";
-  }
-  return std::nullopt;
-}
-
-void read_property(const std::string& name, const Value& value, KafkaSource& kafka) {
-  constexpr std::string_view kFileSuffix = "_file";
-  const bool from_file = name.ends_with(kFileSuffix);
-  const auto property = from_file ? name.substr(0, name.size() - kFileSuffix.size()) : name;
-  if (const auto reason = owned_property(property)) {
-    value.fail(*reason);
-    return;
-  }
-  auto scalar = value;
-  scalar.secret = !from_file && names_a_secret(property);
-  if (value.node.IsMap()) {
-    value.fail("is a section; write the property's whole name as one key, with its dots");
-    return;
-  }
-  bool hide = from_file;
-  auto text = from_file ? read_secret_file(scalar) : scalar.text(&hide);
-  if (!text) return;
-  if (!kafka.properties.emplace(property, std::move(*text)).second) {
-    value.fail(fmt::format("gives {} twice", property));
-  }
-  if (hide) kafka.hidden_properties.insert(property);
-}
-
-Binding<S> properties() {
-  auto binding =
-      custom<S>("source.kafka.properties", "map of text", "",
-                "Passed to librdkafka untouched, by its own names (`security.protocol: SASL_SSL`). A name "
-                "ending in `_file` is read from that file: `sasl.password_file: /run/secrets/kafka`.");
-  binding.read = [](const Value& value, S& s) {
-    const auto entries = value.entries();
-    if (!entries || !s.source.kafka) return;
-    for (const auto& [name, entry] : *entries) read_property(name, entry, *s.source.kafka);
-  };
-  binding.show = [](const S& s) -> std::optional<std::string> {
-    if (!s.source.kafka || s.source.kafka->properties.empty()) return std::nullopt;
-    std::vector<std::pair<std::string, std::string>> shown;
-    for (const auto& [name, text] : s.source.kafka->properties) {
-      const bool hidden = names_a_secret(name) || s.source.kafka->hidden_properties.contains(name);
-      shown.emplace_back(name, hidden ? yaml_text(kHidden) : yaml_text(text));
-    }
-    return flow_map(shown);
-  };
-  return binding;
-}
-
-Binding<S> source_files() {
-  auto binding = in_settings(
-      "source.files", names("list of paths", "paths; - is standard input", not_empty, 100'000),
-      [](auto& s) { return &s.source.files; }, "Files read in this order and then done: plain, .gz or .zst.");
-  binding.read = [form_read = binding.read](const Value& value, S& s) {
-    form_read(value, s);
-    for (auto& file : s.source.files) {
-      if (file != "-") file = value.reader->resolved(file);
-    }
-  };
-  return binding;
-}
 
 Binding<S> state_path() {
   auto binding = in_settings(
@@ -132,21 +32,30 @@ Binding<S> state_path() {
   return binding;
 }
 
-Binding<S> success_by_eval() {
-  const auto score = number(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
-  auto binding = custom<S>("events.success_at_by_eval", "map of numbers", "eval: number",
-                           "`events.success_at` for single evals, by name.");
-  binding.read = [score](const Value& value, S& s) {
+Form<double> any_score() { return number(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()); }
+
+Form<ErrorOutcome> error_outcome() {
+  return choice<ErrorOutcome>(
+      {{"unscored", ErrorOutcome::kUnscored}, {"failure", ErrorOutcome::kFailure}, {"skip", ErrorOutcome::kSkip}});
+}
+
+// A map of one kind of value by the name of an eval or a scorer.
+template <typename T>
+Binding<S> by_name(std::string path, std::string kind, std::string allowed, Form<T> form,
+                   std::map<std::string, T> EventDefaults::*field, std::string help) {
+  auto binding = custom<S>(std::move(path), std::move(kind), std::move(allowed), std::move(help));
+  binding.read = [form, field](const Value& value, S& s) {
     const auto entries = value.entries();
     if (!entries) return;
-    for (const auto& [eval, entry] : *entries) {
-      if (const auto at = score.read(entry)) s.events.success_at_by_eval[eval] = *at;
+    for (const auto& [name, entry] : *entries) {
+      if (const auto read = form.read(entry)) (s.events.*field)[name] = *read;
     }
   };
-  binding.show = [](const S& s) -> std::optional<std::string> {
-    if (s.events.success_at_by_eval.empty()) return std::nullopt;
+  binding.show = [form, field](const S& s) -> std::optional<std::string> {
+    const auto& all = s.events.*field;
+    if (all.empty()) return std::nullopt;
     std::vector<std::pair<std::string, std::string>> shown;
-    for (const auto& [eval, at] : s.events.success_at_by_eval) shown.emplace_back(eval, format_number(at));
+    for (const auto& [name, value] : all) shown.emplace_back(name, form.write(value));
     return flow_map(shown);
   };
   return binding;
@@ -168,7 +77,7 @@ std::vector<Binding<S>> http_token() {
     s.http.token = *read;
   };
   token.show = [](const S& s) -> std::optional<std::string> {
-    return s.http.token.empty() ? std::nullopt : std::optional(yaml_text(kHidden));
+    return s.http.token.empty() ? std::nullopt : std::optional(yaml_text(kHiddenText));
   };
   auto file = custom<S>("http.token_file", "path", "a file that holds the token",
                         "The same token, read from a file.");
@@ -185,42 +94,62 @@ std::vector<Binding<S>> http_token() {
   return {token, file};
 }
 
+// A preset by name, a mapping file by its path, or the mapping itself.
+void read_format(const Value& value, S& s) {
+  if (value.node.IsMap()) {
+    s.mapping = read_mapping(value, "custom");
+    s.format = "custom";
+    s.mapping_text = flow_text(value.node);
+    return;
+  }
+  const auto name = value.text();
+  if (!name) return;
+  if (!name->ends_with(".yaml") && !name->ends_with(".yml")) {
+    const auto names = format_names();
+    const auto index = read_word(value, names);
+    if (!index) return;
+    s.format = names[*index];
+    s.mapping = preset_mapping(s.format);
+    return;
+  }
+  s.format = value.reader->resolved(*name);
+  const auto text = read_text_file(s.format, 1 << 20);
+  if (!text) {
+    value.fail(fmt::format("cannot read {}: {}", value.quoted(), text.error().message));
+    return;
+  }
+  auto mapping = parse_mapping(*text, s.format);
+  if (mapping) s.mapping = std::move(*mapping);
+  if (!mapping) {
+    const auto& message = mapping.error().message;
+    value.fail("is no mapping: " + message.substr(0, message.find('\n')));
+  }
+}
+
+Binding<S> format() {
+  const auto names = format_names();
+  return custom<S>("format", "word, path or section", joined(names) + ", a mapping file (*.yaml), or a mapping",
+                   "How records are read; docs/MAPPING.md. `gapwatch help NAME` prints a preset, to be copied and changed.",
+                   read_format, [](const S& s) -> std::optional<std::string> {
+                     return s.format == "custom" ? s.mapping_text : yaml_text(s.format);
+                   });
+}
+
 void add_top(std::vector<Binding<S>>& table) {
+  table.push_back(format());
   table.push_back(in_settings(
-      "format", choice<std::string>({{"native", "native"}}), [](auto& s) { return &s.format; },
-      "Shape of the events."));
+      "alarms.family",
+      choice<FamilyRule>({{"each", FamilyRule::kEach},
+                          {"bonferroni", FamilyRule::kBonferroni},
+                          {"average", FamilyRule::kAverage},
+                          {"e-bh", FamilyRule::kEBh}}),
+      [](auto& s) { return &s.family; },
+      "How monitors share `alarm.alpha`. each: every monitor has it to itself. bonferroni: each of K has alpha / K. "
+      "average: closed testing with the mean of the e-values, with the same guarantee and less asked. e-bh: alpha is "
+      "the expected share of false alarms."));
   table.push_back(in_settings(
       "threads", whole(0, 1'024), [](auto& s) { return &s.threads; },
       "Threads for the null tests; 0 is one for each core. The numbers do not depend on it."));
-}
-
-void add_source(std::vector<Binding<S>>& table) {
-  table.push_back(required(in_settings("source.kafka.brokers",
-                                       text("host:port, several with commas between them", broker_list),
-                                       kafka(&KafkaSource::brokers), "Where the cluster is first reached.")));
-  table.push_back(required(
-      in_settings("source.kafka.topics", names("list of text", "names of topics", fits_a_topic, 1'000),
-                  kafka(&KafkaSource::topics),
-                  "Topics read from their beginning, or from where the counts in `state.path` end.")));
-  table.push_back(in_settings("source.kafka.group", text("text", not_empty), kafka(&KafkaSource::group),
-                              "Consumer group: monitors of one group share the partitions."));
-  table.push_back(
-      in_settings("source.kafka.instance", text("text", not_empty), kafka(&KafkaSource::instance),
-                  "Name of this member of the group (static membership): under it a killed monitor "
-                  "has its partitions back as soon as it returns."));
-  table.push_back(in_settings("source.kafka.session_timeout", duration(seconds(1), minutes(30)),
-                              kafka(&KafkaSource::session_timeout),
-                              "How soon the group gives a dead monitor's partitions to another."));
-  table.push_back(
-      in_settings("source.kafka.queue", size(kMiB, 2 * kGiB), kafka(&KafkaSource::queue_bytes),
-                  "Fetched and not yet counted, all partitions together. With librdkafka before 2.2 a "
-                  "full queue waits up to a second for its next fetch: about 512MiB then keep the "
-                  "monitor busy at full speed, and less only slows it while it catches up."));
-  table.push_back(properties());
-  table.push_back(source_files());
-  table.push_back(in_settings(
-      "source.stdin", flag(), [](auto& s) { return &s.source.stdin_stream; },
-      "Events from standard input, one on a line."));
 }
 
 void add_events(std::vector<Binding<S>>& table) {
@@ -230,17 +159,47 @@ void add_events(std::vector<Binding<S>>& table) {
   table.push_back(in_settings(
       "events.scorer", text("text", not_empty), [](auto& s) { return &s.events.scorer; },
       "Scorer of events that name none."));
+  auto success_at = in_settings("events.success_at", any_score(),
+                                [](auto& s) { return s.events.success_at ? &*s.events.success_at : nullptr; },
+                                "A `score` is a success at this score or above. Without it: 1 for native events; of a "
+                                "mapped event only 0 and 1 are judged, and any other score is unscored.");
+  success_at.read = [form = any_score()](const Value& value, S& s) { s.events.success_at = form.read(value); };
+  table.push_back(std::move(success_at));
+  table.push_back(by_name("events.success_at_by_eval", "map of numbers", "eval: number", any_score(),
+                          &EventDefaults::success_at_by_eval, "`events.success_at` for single evals, by name."));
+  table.push_back(by_name("events.success_at_by_scorer", "map of numbers", "scorer: number", any_score(),
+                          &EventDefaults::success_at_by_scorer,
+                          "The same for single scorers; goes before the one for the eval."));
   table.push_back(in_settings(
-      "events.success_at", number(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()),
-      [](auto& s) { return &s.events.success_at; },
-      "An event with a `score` is a success at this score or above."));
-  table.push_back(success_by_eval());
+      "events.later_wins", flag(), [](auto& s) { return &s.events.later_wins; },
+      "Of two events on one draw the one with the later `ts` holds, whichever comes first. That keeps the time of "
+      "every draw that has one (about 60 bytes a cell and four a draw); false lets the one that comes last hold."));
+  table.push_back(in_settings(
+      "events.errors", error_outcome(), [](auto& s) { return &s.events.errors; },
+      "What a response counts as whose generation or evaluation failed (`error_when` of a mapping)."));
+  table.push_back(by_name("events.errors_by_scorer", "map of words", "scorer: unscored or failure or skip", error_outcome(),
+                          &EventDefaults::errors_by_scorer, "The same for single scorers."));
   table.push_back(in_settings(
       "events.max_event", size(kKiB, 64 * kMiB), [](auto& s) { return &s.events.max_event_bytes; },
       "A longer event is rejected."));
   table.push_back(in_settings(
       "events.max_name", size(16, 64 * kKiB), [](auto& s) { return &s.events.max_name_bytes; },
       "An event with a longer prompt, policy, eval, scorer, slice, router or answer is rejected."));
+}
+
+void add_dead_letters(std::vector<Binding<S>>& table) {
+  table.push_back(in_settings(
+      "dead_letters.topic", text("name of a topic", fits_a_topic), [](auto& s) { return &s.dead_letters.topic; },
+      "Records that cannot be read are produced to this topic of the source's cluster, as they were, with the reason and "
+      "their place in headers. Where it cannot be written, the stream waits."));
+  auto file = in_settings(
+      "dead_letters.file", text("a path", not_empty), [](auto& s) { return &s.dead_letters.file; },
+      "Or they are appended to this file, a line each as `kcat -J` prints records, with the reason.");
+  file.read = [form_read = file.read](const Value& value, S& s) {
+    form_read(value, s);
+    s.dead_letters.file = value.reader->resolved(s.dead_letters.file);
+  };
+  table.push_back(std::move(file));
 }
 
 void add_process(std::vector<Binding<S>>& table) {
@@ -250,6 +209,10 @@ void add_process(std::vector<Binding<S>>& table) {
       [](auto& s) { return &s.state.checkpoint_every; },
       "Counts and positions are made durable this often; at most this much is read again "
       "after a crash."));
+  table.push_back(in_settings(
+      "state.cache", size(kMiB, 1'024 * kGiB), [](auto& s) { return &s.state.cache_bytes; },
+      "Counts and evidence kept in memory, all partitions together. Of prompts beyond it that were not used of late "
+      "memory has the name alone (about 400 bytes); the rest is read from `state.path` when an event needs it."));
   table.push_back(in_settings(
       "state.write_buffer", size(kMiB, 4 * kGiB), [](auto& s) { return &s.state.write_buffer_bytes; },
       "RocksDB's write buffer."));
@@ -280,6 +243,7 @@ const std::vector<Binding<Settings>>& settings_table() {
     add_top(table);
     add_source(table);
     add_events(table);
+    add_dead_letters(table);
     add_process(table);
     return table;
   }();

@@ -202,12 +202,68 @@ void add_tests(std::vector<Binding<M>>& table) {
       [](auto& m) { return &m.nulls.seed; }, "The same seed on the same counts gives the same numbers."));
   table.push_back(setting(
       "alarm.alpha", number(0, 1, Ends::kOpen), [](auto& m) { return &m.alpha; },
-      "Level at which a report says that a gap exceeds a null. It is held against fixed-sample p-values, "
-      "which are not for repeated looks."));
+      "The chance that the alarm ever goes off without specialization, however often anyone looks: it does when the "
+      "evidence reaches 1 / alpha. Also the level at which a report says that a gap exceeds a null, by fixed-sample "
+      "p-values, which are not for repeated looks."));
   table.push_back(setting(
       "alarm.threshold", number(0, 1, Ends::kOpenLow), [](auto& m) { return &m.alarm_threshold; },
-      "The threshold of a report's headline, and the one at which the list of prompts says that policies "
-      "disagree."));
+      "The threshold of a report's headline and of the population gap, and the one at which the list of prompts "
+      "says that policies disagree."));
+}
+
+// An address to post to may hold a secret, so it is never shown.
+std::vector<Binding<M>> webhook() {
+  auto url = custom<M>("alarm.webhook", "text", "http:// or https:// address",
+                       "Address that each alarm is posted to, as JSON, once.");
+  url.secret = true;
+  url.read = [](const Value& value, M& m) {
+    const auto read = value.text();
+    if (!read) return;
+    if (const auto complaint = fits_a_webhook(*read)) {
+      value.fail("the address " + *complaint);
+      return;
+    }
+    m.webhook = *read;
+  };
+  url.show = [](const M& m) -> std::optional<std::string> {
+    return m.webhook.empty() ? std::nullopt : std::optional<std::string>("(hidden)");
+  };
+  auto file = custom<M>("alarm.webhook_file", "path", "a file that holds the address",
+                        "The same address, read from a file.");
+  file.read = [](const Value& value, M& m) {
+    if (value.reader->seen(value.key.substr(0, value.key.size() - std::string_view("_file").size()))) {
+      value.fail("gives the address twice");
+      return;
+    }
+    const auto read = read_secret_file(value);
+    if (!read) return;
+    if (const auto complaint = fits_a_webhook(*read)) {
+      value.fail("the address in the file " + *complaint);
+      return;
+    }
+    m.webhook = *read;
+  };
+  file.show = [](const M&) { return std::nullopt; };
+  return {url, file};
+}
+
+void add_evidence(std::vector<Binding<M>>& table) {
+  table.push_back(setting(
+      "evidence.enabled", flag(), [](auto& m) { return &m.evidence.enabled; },
+      "Whether evidence is kept that holds however often anyone looks. The alarm rests on it."));
+  table.push_back(setting(
+      "evidence.margin",
+      choice<MarginBets>({{"auto", MarginBets::kAuto},
+                          {"blocks", MarginBets::kBlocks},
+                          {"pairs", MarginBets::kPairs},
+                          {"off", MarginBets::kOff}}),
+      [](auto& m) { return &m.evidence.margin; },
+      "How specialization is bet on: blocks of batches up to six policies and pairs above (auto), or always one of "
+      "them. Pairs also suit prompts that get few responses."));
+  table.push_back(setting(
+      "evidence.horizon", whole(0, 1'000), [](auto& m) { return &m.evidence.horizon; },
+      "For streams whose grades arrive out of order, in a way that may depend on the grade: so many later responses "
+      "of a prompt are awaited, and the lowest sequence (else draw index, else offset) goes first. With 0 responses count as they arrive."));
 }
 
 }  // namespace
@@ -217,6 +273,8 @@ const std::vector<Binding<Monitor>>& defaults_table() {
     std::vector<Binding<M>> table;
     add_statistics(table);
     add_tests(table);
+    add_evidence(table);
+    for (auto& binding : webhook()) table.push_back(std::move(binding));
     return table;
   }();
   return kTable;

@@ -10,15 +10,24 @@
 #include <string>
 #include <vector>
 
+#include "config/mapping.h"
+
 namespace gapwatch::config {
 
 using std::chrono::milliseconds;
+
+// Where a partition begins that the state does not know.
+enum class StartAt { kEarliest, kLatest, kCommitted, kTime };
 
 struct KafkaSource {
   std::string brokers;
   std::vector<std::string> topics;
   std::string group = "gapwatch";
   std::string instance;                           // group.instance.id (static membership); empty: none
+  StartAt start = StartAt::kEarliest;
+  std::int64_t start_time = 0;                    // of kTime: milliseconds since 1970
+  std::map<std::string, std::int64_t> start_offsets;  // "topic/partition" -> offset; goes before `start`
+  bool wait_for_topics = false;                   // a topic that is not there yet is waited for
   milliseconds session_timeout{10'000};           // how soon the group gives a dead monitor's partitions away
   std::uint64_t queue_bytes = 64 << 20;           // fetched and not yet counted, all partitions together
   std::map<std::string, std::string> properties;  // to librdkafka, untouched
@@ -31,9 +40,15 @@ struct Source {
   bool stdin_stream = false;
 };
 
+// Where records go that cannot be read; at most one is set.
+struct DeadLetterSettings {
+  std::string topic, file;
+};
+
 struct StateSettings {
   std::string path;                      // empty: in memory only
   milliseconds checkpoint_every{1'000};  // at most this much is consumed again after a crash
+  std::uint64_t cache_bytes = 512 << 20;  // rows and evidence kept in memory
   std::uint64_t write_buffer_bytes = 32 << 20;
   std::uint64_t block_cache_bytes = 32 << 20;
 };
@@ -43,12 +58,18 @@ struct HttpSettings {
   std::string token;                      // bearer token for what writes; needed off loopback
 };
 
+// What a failed generation or evaluation counts as.
+enum class ErrorOutcome { kUnscored, kFailure, kSkip };
+
 // What an event means where it does not say.
 struct EventDefaults {
   std::string eval;  // empty: the topic's or file's name
   std::string scorer = "default";
-  double success_at = 1.0;  // `score` at or above it is a success
-  std::map<std::string, double> success_at_by_eval;
+  std::optional<double> success_at;  // `score` at or above it is a success; none: 1, a mapping's is graded
+  std::map<std::string, double> success_at_by_eval, success_at_by_scorer;  // the scorer's goes first
+  bool later_wins = true;  // of two events on one draw, the one with the later time, in any order of arrival
+  ErrorOutcome errors = ErrorOutcome::kUnscored;  // of a mapping's error_when
+  std::map<std::string, ErrorOutcome> errors_by_scorer;
   std::uint32_t max_event_bytes = 1 << 20;
   std::uint32_t max_name_bytes = 512;  // prompt, policy, eval, scorer, slice, router, answer
 };
@@ -70,6 +91,15 @@ struct NullSettings {
   std::uint64_t seed = 1;
 };
 
+enum class MarginBets { kAuto, kBlocks, kPairs, kOff };
+
+// The evidence that survives continuous looking. A change of any of these lets it start anew.
+struct EvidenceSettings {
+  bool enabled = true;
+  MarginBets margin = MarginBets::kAuto;
+  std::uint32_t horizon = 0;  // later responses of a prompt awaited before one is taken in order of request; 0: as they come
+};
+
 struct Monitor {
   std::string name;
   std::string eval, scorer;
@@ -85,17 +115,26 @@ struct Monitor {
   Window window;
   milliseconds evaluate_every{30'000};
   NullSettings nulls;
+  EvidenceSettings evidence;
   double alpha = 0.01;  // alarm
   double alarm_threshold = 0.1;
+  std::string webhook;  // of the alarm; empty: none
 };
+
+// How monitors share the level of their alarms.
+enum class FamilyRule { kEach, kBonferroni, kAverage, kEBh };
 
 struct Settings {
   Source source;
-  std::string format = "native";
+  std::string format = "native";   // a preset's name, a mapping file, or "custom"
+  std::optional<Mapping> mapping;  // none: native
+  std::string mapping_text;        // of "custom", in one line of YAML
   EventDefaults events;
+  DeadLetterSettings dead_letters;
   StateSettings state;
   HttpSettings http;
   Monitor automatic_monitor;           // thresholds, nulls and so on of the monitors nobody configured
+  FamilyRule family = FamilyRule::kEach;
   std::vector<Monitor> monitors;       // empty: one for every (eval, scorer) seen, pool auto
   std::uint32_t threads = 0;           // for evaluations; 0: one per core
   std::uint32_t max_policies = 1'000;  // of one (eval, scorer)

@@ -180,7 +180,8 @@ void Server::accepted(tcp::socket socket) {
   socket.set_option(tcp::no_delay(true), ignored);
   if (sessions_.size() >= limits_.connections) {
     constexpr std::string_view kFull =
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 54\r\nRetry-After: 1\r\n"
+        "Connection: close\r\n\r\n{\"error\":\"too many connections; close some and retry\"}";
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(kFull), ignored);
     return;

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kLingerTime{2'000};
 
 constexpr const char* kContentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'";
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 void set_common_fields(http::fields& fields) {
   fields.set("Content-Security-Policy", kContentSecurityPolicy);

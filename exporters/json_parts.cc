@@ -1,5 +1,6 @@
 #include "exporters/json_parts.h"
 
+#include "exporters/evidence_json.h"
 #include "exporters/report_facts.h"
 
 namespace gapwatch::exporters {
@@ -18,7 +19,14 @@ void write_text_or_null(JsonWriter& json, std::string_view name, const std::opti
   }
 }
 
-void write_comparison(JsonWriter& json, std::string_view name, const std::optional<stats::NullComparison>& null) {
+void write_live(JsonWriter& json, const stats::NullComparison& live) {
+  json.key("live").begin_object().member("mean", live.mean).member("p05", live.p05).member("p95", live.p95);
+  json.member("p_upper", live.p_upper).member("p_lower", live.p_lower).member("excess", live.excess);
+  json.member("observed", live.observed).member("method", live.method).end_object();
+}
+
+void write_comparison(JsonWriter& json, std::string_view name, const std::optional<stats::NullComparison>& null,
+                      const std::optional<stats::NullComparison>& live = {}) {
   json.key(name);
   if (!null) {
     json.null();
@@ -30,6 +38,15 @@ void write_comparison(JsonWriter& json, std::string_view name, const std::option
   json.member("excess", null->excess);
   write_interval(json, "excess_interval", null->excess_interval);
   json.member("samples", null->samples).member("observed", null->observed).member("method", null->method);
+  if (live) write_live(json, *live);
+  json.end_object();
+}
+
+void write_live_nulls(JsonWriter& json, std::string_view name, const stats::BothNulls& nulls,
+                      const stats::BothNulls& live) {
+  json.key(name).begin_object();
+  write_comparison(json, "redeal", nulls.redeal, live.redeal);
+  write_comparison(json, "margin", nulls.margin, live.margin);
   json.end_object();
 }
 
@@ -154,9 +171,11 @@ void write_routers(JsonWriter& json, const MonitorReport& monitor) {
   json.end_array();
 }
 
-void write_coverage_nulls(JsonWriter& json, const stats::ThresholdNulls& nulls) {
-  write_nulls(json, "nulls", nulls.gap);
-  write_nulls(json, "disagreement_nulls", nulls.disagreement);
+void write_coverage_nulls(JsonWriter& json, const stats::ThresholdNulls& nulls,
+                          const stats::ThresholdComparison* live) {
+  write_live_nulls(json, "nulls", nulls.gap, live != nullptr ? live->gap : stats::BothNulls{});
+  write_live_nulls(json, "disagreement_nulls", nulls.disagreement,
+                   live != nullptr ? live->disagreement : stats::BothNulls{});
   json.key("split_half").begin_object().member("matched", nulls.split_half.matched);
   json.member("scoring_half", nulls.split_half.scoring_half).end_object();
   json.key("oracle_minus_mixture_nulls").begin_object();
@@ -182,7 +201,7 @@ void write_coverage_at(JsonWriter& json, const MonitorReport& monitor, std::size
   json.member("gap", defined(measured, coverage.gap)).member("disagreement", defined(measured, coverage.disagreement));
   json.member("break_even_error", coverage.break_even_error);
   json.member("oracle_minus_mixture", defined(measured, coverage.oracle_minus_mixture));
-  write_coverage_nulls(json, *nulls);
+  write_coverage_nulls(json, *nulls, live_nulls_at(monitor, tau));
   json.end_object();
 }
 
@@ -196,7 +215,8 @@ void write_coverage(JsonWriter& json, const MonitorReport& monitor) {
   json.value(monitor.band_low).value(monitor.band_high).end_array();
   json.member("best", defined(measured, summary.rauc_best)).member("oracle", defined(measured, summary.rauc_oracle));
   json.member("mixture", defined(measured, summary.rauc_mixture)).end_object();
-  write_nulls(json, "pass_at_1_nulls", monitor.evaluation ? monitor.evaluation->pass_at_1_gap : stats::BothNulls{});
+  write_live_nulls(json, "pass_at_1_nulls", monitor.evaluation ? monitor.evaluation->pass_at_1_gap : stats::BothNulls{},
+                   monitor.live_nulls ? monitor.live_nulls->pass_at_1_gap : stats::BothNulls{});
 }
 
 void write_additions(JsonWriter& json, const MonitorReport& monitor) {
@@ -225,10 +245,7 @@ void write_counts(JsonWriter& json, std::string_view name, const std::map<std::s
 }
 
 void write_nulls(JsonWriter& json, std::string_view name, const stats::BothNulls& nulls) {
-  json.key(name).begin_object();
-  write_comparison(json, "redeal", nulls.redeal);
-  write_comparison(json, "margin", nulls.margin);
-  json.end_object();
+  write_live_nulls(json, name, nulls, {});
 }
 
 void write_gap(JsonWriter& json, const MonitorReport& monitor) {
@@ -258,8 +275,7 @@ void write_monitor_open(JsonWriter& json, const MonitorReport& monitor) {
   write_gap(json, monitor);
   write_routers(json, monitor);
   write_coverage(json, monitor);
-  json.key("population_gap").null().key("sequential").null();
-  json.key("attribution").begin_array().end_array();
+  write_evidence(json, monitor);
   write_additions(json, monitor);
 }
 

@@ -1,5 +1,5 @@
-// The page's files as compiled in (page/, cmake/embed.cmake): index.html is served at "/", the others
-// below "/assets/".
+// The page's files as built from page/ (ops/page) and compiled in (cmake/embed.cmake): index.html is served at
+// "/", the others under their name, "/assets/...".
 #pragma once
 
 #include <span>

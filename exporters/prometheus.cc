@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <locale>
+#include <numbers>
 #include <sstream>
 
 #include <prometheus/text_serializer.h>
@@ -17,6 +18,9 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 using stats::Number;
+
+// Of a gauge with a label `quantile`, which Prometheus' linter keeps for summaries.
+constexpr auto kUntyped = MetricType::Untyped;
 
 // Families in the order of first use; a family without a sample is left out at the end.
 class Families {
@@ -35,6 +39,7 @@ class Families {
     auto& sample = append(name, std::move(labels));
     sample.gauge.value = *number;
     sample.counter.value = *number;
+    sample.untyped.value = *number;
   }
 
   ClientMetric& append(std::string_view name, Labels labels) {
@@ -74,14 +79,17 @@ void describe_coverage(Families& out) {
 void describe_nulls(Families& out) {
   constexpr auto kGauge = MetricType::Gauge;
   out.describe("null_mean_ratio", kGauge,
-               "Mean oracle gap at tau under a null law without specialization, at the last evaluation.");
-  out.describe("null_quantile_ratio", kGauge,
+               "Mean oracle gap at tau under a null law without specialization, by the normal law, at the last evaluation.");
+  out.describe("null_quantile_ratio", kUntyped,
                "Quantile of the oracle gap at tau under a null law, at the last evaluation.");
   out.describe("excess_ratio", kGauge,
                "Oracle gap at tau minus its mean under a null law, both of the last evaluation.");
   out.describe("p_value", kGauge,
                "Fixed-sample p-value of the oracle gap at tau under a null law: valid for one look, never to alert "
-               "on over repeated looks.");
+               "on over repeated looks. By the normal law, at the last evaluation.");
+  out.describe("null_check_mean_ratio", kGauge,
+               "As null_mean_ratio by samples of the law itself, renewed less often: the check on the normal law.");
+  out.describe("p_value_check", kGauge, "As p_value by samples of the law itself: the check on the normal law.");
 }
 
 void describe_union(Families& out) {
@@ -104,15 +112,32 @@ void describe_union(Families& out) {
                "e_D at tau: share of disagreement prompts where the router's choice does not cover.");
 }
 
+void describe_evidence(Families& out) {
+  constexpr auto kGauge = MetricType::Gauge;
+  out.describe("evidence_log10", kGauge,
+               "Log10 of the evidence against a null law since the last acknowledged alarm; holds however often anyone "
+               "looks.");
+  out.describe("alarm", kGauge,
+               "margin: 1 while the monitor's alarm stands. redeal: 1 once evidence of any difference has reached its "
+               "level.");
+  out.describe("population_gap_ratio", kGauge,
+               "Oracle gap at the alarm's threshold that endless draws would show; approximate, of the last evaluation.");
+}
+
 void describe_monitor(Families& out) {
   constexpr auto kGauge = MetricType::Gauge;
   out.describe("prompts", kGauge,
                "Prompts of the monitor: complete (every policy has enough trials), partial, degenerate (complete, all "
                "draws alike).");
-  out.describe("trials", kGauge, "Trials of a cell over complete prompts: minimum (0), lower median (0.5), maximum (1).");
+  out.describe("trials", kUntyped, "Trials of a cell over complete prompts: minimum (0), lower median (0.5), maximum (1).");
   out.describe("unscored_ratio", kGauge,
                "Unscored responses divided by these plus the trials of complete prompts.");
+  out.describe("monitor_info", kGauge,
+               "Always 1; what the monitor looks at, with its alarm's threshold (tau) and level (alpha).");
   out.describe("monitor_state", kGauge, "1 for the state the monitor is in, 0 for the others.");
+  out.describe("split_prompts", kGauge,
+               "Prompts of the last evaluation that are on more than one partition, whose statistics are therefore wrong: "
+               "produce with the prompt as the key.");
   out.describe("check_ok", kGauge, "1 while an assumption check holds, 0 when it fails, at the last evaluation.");
   out.describe("evaluation_timestamp_seconds", kGauge, "When the null laws were last compared, Unix time.");
   out.describe("evaluation_duration_seconds", kGauge, "How long the last evaluation took.");
@@ -128,8 +153,13 @@ void describe_stream(Families& out) {
   out.describe("apply_seconds", MetricType::Histogram, "Time to decode and apply one batch of records.");
   out.describe("rebalances_total", kCounter, "Times the assignment of partitions changed.");
   out.describe("overflow_total", kCounter, "Events refused because a limit on distinct names was reached, by kind.");
+  out.describe("skipped_total", kCounter, "Records that are well formed and carry no draw, by reason.");
+  out.describe("dead_letters_total", kCounter, "Rejected records written to the dead letters' topic or file.");
+  out.describe("partition_watermark_timestamp_seconds", kGauge, "Largest event time applied, of each partition held, Unix time.");
+  out.describe("stream_split_prompts", kGauge, "Prompts seen on a second partition: their statistics are wrong. Key the topic by prompt.");
   out.describe("state_bytes", kGauge, "Bytes of the state on disk.");
   out.describe("cells", kGauge, "Cells (prompt and policy) with a response.");
+  out.describe("state_writable", kGauge, "0 while checkpoints fail and reading is paused for it (no room on the disk), else 1.");
   out.describe("config_reload_success", kGauge,
                "1 while the last reload of the config was taken, or none was asked for; 0 when it was refused.");
   out.describe("build_info", kGauge, "Always 1; the version and revision that runs.");
@@ -140,6 +170,7 @@ Families described() {
   describe_coverage(out);
   describe_nulls(out);
   describe_union(out);
+  describe_evidence(out);
   describe_monitor(out);
   describe_stream(out);
   return out;
@@ -175,6 +206,14 @@ void add_null(Families& out, const Labels& at, const char* null, const std::opti
   out.add("p_value", with(labels, "tail", "lower"), found->p_lower);
 }
 
+void add_null_check(Families& out, const Labels& at, const char* null, const std::optional<stats::NullComparison>& found) {
+  if (!found) return;
+  const auto labels = with(at, "null", null);
+  out.add("null_check_mean_ratio", labels, found->mean);
+  out.add("p_value_check", with(labels, "tail", "upper"), found->p_upper);
+  out.add("p_value_check", with(labels, "tail", "lower"), found->p_lower);
+}
+
 void add_evaluation(Families& out, const MonitorReport& monitor, const Labels& base) {
   if (!monitor.evaluation) return;
   for (const auto& check : monitor.evaluation->checks) {
@@ -185,8 +224,11 @@ void add_evaluation(Families& out, const MonitorReport& monitor, const Labels& b
   if (!is_measured(monitor)) return;
   for (const auto& nulls : monitor.evaluation->thresholds) {
     const auto at = with(base, "tau", shortest(nulls.tau));
-    add_null(out, at, "redeal", nulls.gap.redeal);
-    add_null(out, at, "margin", nulls.gap.margin);
+    const auto now = gap_nulls_now(monitor, nulls.tau);
+    add_null(out, at, "redeal", now.redeal);
+    add_null(out, at, "margin", now.margin);
+    add_null_check(out, at, "redeal", nulls.gap.redeal);
+    add_null_check(out, at, "margin", nulls.gap.margin);
   }
 }
 
@@ -236,9 +278,17 @@ void add_counts(Families& out, const MonitorReport& monitor, const Labels& base)
   out.add("prompts", with(base, "state", "complete"), static_cast<double>(summary.complete));
   out.add("prompts", with(base, "state", "partial"), static_cast<double>(summary.partial));
   out.add("prompts", with(base, "state", "degenerate"), static_cast<double>(summary.degenerate));
+  auto info = base;
+  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"eval", monitor.eval}, {"scorer", monitor.scorer}, {"slice", monitor.slice.value_or("")},
+           {"window", monitor.window}, {"tau", shortest(monitor.alarm_threshold)}, {"alpha", shortest(monitor.alpha)}}) {
+    info.push_back({name, value});
+  }
+  out.add("monitor_info", info, 1.0);
   for (const auto state : kMonitorStates) {
     out.add("monitor_state", with(base, "state", state), monitor.state == state ? 1.0 : 0.0);
   }
+  if (monitor.evaluation) out.add("split_prompts", base, static_cast<double>(monitor.split_prompts));
   if (!is_measured(monitor)) return;
   out.add("trials", with(base, "quantile", "0"), summary.trials_min);
   out.add("trials", with(base, "quantile", "0.5"), summary.trials_median);
@@ -248,11 +298,25 @@ void add_counts(Families& out, const MonitorReport& monitor, const Labels& base)
   if (responses > 0) out.add("unscored_ratio", base, unscored / responses);
 }
 
+void add_evidence(Families& out, const MonitorReport& monitor, const Labels& base) {
+  if (monitor.population_gap) out.add("population_gap_ratio", base, monitor.population_gap->estimate);
+  if (!monitor.evidence) return;
+  const auto& evidence = *monitor.evidence;
+  const auto add = [&](const char* null, double log_e, bool alarm) {
+    const auto labels = with(base, "null", null);
+    out.add("evidence_log10", labels, log_e / std::numbers::ln10);
+    out.add("alarm", labels, alarm ? 1.0 : 0.0);
+  };
+  add("redeal", evidence.redeal.log_e, evidence.redeal.reached);
+  if (evidence.margin_on) add("margin", evidence.margin.log_e, alarm_stands(monitor));
+}
+
 void add_monitor(Families& out, const MonitorReport& monitor) {
   const Labels base{{"monitor", monitor.name}};
   add_counts(out, monitor, base);
   add_evaluation(out, monitor, base);
   if (!is_measured(monitor)) return;
+  add_evidence(out, monitor, base);
   add_coverage(out, monitor, base);
   add_union(out, monitor, base);
   add_routers(out, monitor, base);
@@ -277,6 +341,10 @@ void add_stream(Families& out, const StreamHealth& stream) {
   for (const auto& [reason, count] : stream.rejected) {
     out.add("rejected_total", {{"reason", reason}}, static_cast<double>(count));
   }
+  for (const auto& [reason, count] : stream.skipped) {
+    out.add("skipped_total", {{"reason", reason}}, static_cast<double>(count));
+  }
+  out.add("dead_letters_total", {}, static_cast<double>(stream.dead_letters));
   for (const auto& partition : stream.partitions) {
     if (!partition.lag) continue;
     out.add("consumer_lag", {{"topic", partition.topic}, {"partition", std::to_string(partition.partition)}},
@@ -288,8 +356,16 @@ void add_stream(Families& out, const StreamHealth& stream) {
   for (const auto& [kind, count] : stream.overflow) {
     out.add("overflow_total", {{"kind", kind}}, static_cast<double>(count));
   }
+  for (const auto& partition : stream.partitions) {
+    if (partition.watermark == 0) continue;
+    out.add("partition_watermark_timestamp_seconds",
+            {{"topic", partition.topic}, {"partition", std::to_string(partition.partition)}},
+            static_cast<double>(partition.watermark) / 1000.0);
+  }
+  out.add("stream_split_prompts", {}, static_cast<double>(stream.split_prompts));
   out.add("state_bytes", {}, static_cast<double>(stream.state_bytes));
   out.add("cells", {}, static_cast<double>(stream.cells));
+  out.add("state_writable", {}, stream.state_writable ? 1.0 : 0.0);
   out.add("config_reload_success", {}, stream.config_reload_success ? 1.0 : 0.0);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "exporters/json_writer.h"
+#include "exporters/report_detail.h"
 #include "exporters/report_facts.h"
 #include "exporters/report_numbers.h"
 
@@ -254,13 +255,33 @@ void add_checks(Document& document, const MonitorReport& monitor) {
   if (!monitor.evaluation || monitor.evaluation->checks.empty()) return;
   document.push_back(Heading{3, "Checks of the assumptions"});
   Table table;
-  table.header = {"check", "ok", "value", "meaning"};
+  table.header = {"check", "ok", "value", "if it fails"};
   table.left = 2;
   for (const auto& check : monitor.evaluation->checks) {
     table.rows.push_back({printable_name(check.name), check.ok ? "yes" : "NO", number_text(check.value),
                           printable_name(check.meaning)});
   }
   document.push_back(std::move(table));
+}
+
+// What a plan made beforehand says (stats/confirmatory_looks.h).
+void add_looks(Document& document, const MonitorReport& monitor) {
+  if (monitor.looks.empty()) return;
+  Table table{{"draws", "level", "prompts ready", "X2, re-deal", "gap, re-deal", "gap, margin"}, 0, {}};
+  const auto said = [](const stats::LookTest& test, bool taken) {
+    return !taken ? std::string("waits") : "p = " + p_text(test.p_value) + (test.rejects ? ", rejects" : "");
+  };
+  for (const auto& look : monitor.looks) {
+    table.rows.push_back({fmt::format("{}", look.draws), p_text(look.level),
+                          fmt::format("{} of {}", look.ready, look.prompts), said(look.heterogeneity, look.taken),
+                          said(look.gap, look.taken), said(look.margin_gap, look.taken)});
+  }
+  document.push_back(Heading{3, "Scheduled looks"});
+  document.push_back(std::move(table));
+  document.push_back(Paragraph{
+      "Each look uses the first so many judged draws of every cell. Where the plan was made before the data, the chance "
+      "that any look rejects a true null is at most alpha for each of the three tests; name the one that counts "
+      "beforehand."});
 }
 
 void add_monitor(Document& document, const MonitorReport& monitor) {
@@ -276,6 +297,8 @@ void add_monitor(Document& document, const MonitorReport& monitor) {
   add_split(document, monitor);
   add_coverage(document, monitor);
   add_nulls(document, monitor);
+  add_evidence(document, monitor);
+  add_looks(document, monitor);
   add_split_half(document, monitor);
   add_routers(document, monitor);
   add_checks(document, monitor);
@@ -283,11 +306,15 @@ void add_monitor(Document& document, const MonitorReport& monitor) {
 
 }  // namespace
 
-Document report_document(const Report& report) {
+Document report_document(const Report& report, Extent extent) {
   Document document;
   add_input(document, report);
   if (report.monitors.empty()) document.push_back(Paragraph{"No monitor: no event was counted."});
-  for (const auto& monitor : report.monitors) add_monitor(document, monitor);
+  for (const auto& monitor : report.monitors) {
+    add_monitor(document, monitor);
+    if (extent == Extent::kFull) add_detail(document, monitor);
+  }
+  add_scorers(document, report);
   return document;
 }
 

@@ -35,11 +35,17 @@ struct Table {
 using Block = std::variant<Heading, Paragraph, Facts, Table>;
 using Document = std::vector<Block>;
 
-Document report_document(const Report& report);
+// kShort: verdict, protocol, and the tables that everybody reads. kFull adds report_detail.h.
+enum class Extent { kShort, kFull };
+Document report_document(const Report& report, Extent extent = Extent::kShort);
 
 // The plain-language verdict of one monitor: the oracle gap at the headline threshold against both
 // nulls, and how the gap to the union splits, each with what it does not say.
 std::vector<std::string> verdict(const MonitorReport& monitor);
+
+// The evidence that holds however often anyone looks, as a sentence; empty where there is none.
+std::string evidence_sentence(const MonitorReport& monitor);
+void add_evidence(Document& document, const MonitorReport& monitor);
 
 // A name from outside, fit for one line of a document.
 std::string printable_name(std::string_view name);

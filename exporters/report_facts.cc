@@ -43,6 +43,23 @@ const stats::ThresholdNulls* nulls_at(const MonitorReport& monitor, double tau) 
   return nullptr;
 }
 
+const stats::ThresholdComparison* live_nulls_at(const MonitorReport& monitor, double tau) {
+  if (!monitor.live_nulls) return nullptr;
+  for (const auto& nulls : monitor.live_nulls->thresholds) {
+    if (nulls.tau == tau) return &nulls;
+  }
+  return nullptr;
+}
+
+stats::BothNulls gap_nulls_now(const MonitorReport& monitor, double tau) {
+  const auto* checked = nulls_at(monitor, tau);
+  const auto* live = live_nulls_at(monitor, tau);
+  auto now = checked != nullptr ? checked->gap : stats::BothNulls{};
+  if (live != nullptr && live->gap.redeal) now.redeal = live->gap.redeal;
+  if (live != nullptr && live->gap.margin) now.margin = live->gap.margin;
+  return now;
+}
+
 std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, std::size_t index) {
   if (!monitor.evaluation) return std::nullopt;
   const auto& intervals = monitor.evaluation->pass_at_1_intervals;
@@ -52,9 +69,8 @@ std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, 
 
 bool evaluation_is_current(const MonitorReport& monitor) {
   for (const auto& coverage : monitor.summary.coverage) {
-    const auto* nulls = nulls_at(monitor, coverage.tau);
-    if (nulls == nullptr) continue;
-    for (const auto* null : {&nulls->gap.redeal, &nulls->gap.margin}) {
+    const auto nulls = gap_nulls_now(monitor, coverage.tau);
+    for (const auto* null : {&nulls.redeal, &nulls.margin}) {
       if (*null && std::abs((*null)->observed - coverage.gap) > 1e-9) return false;
     }
   }

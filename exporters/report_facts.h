@@ -35,6 +35,11 @@ const stats::CoverageSummary* headline_coverage(const MonitorReport& monitor);
 // The evaluation's comparisons at `tau`; null before the first evaluation.
 const stats::ThresholdNulls* nulls_at(const MonitorReport& monitor, double tau);
 
+// The same of the oracle gap as of the last evaluation: the live law where there is one, else the evaluation's.
+stats::BothNulls gap_nulls_now(const MonitorReport& monitor, double tau);
+// The live laws at `tau`; null where there are none.
+const stats::ThresholdComparison* live_nulls_at(const MonitorReport& monitor, double tau);
+
 // Pass@1 interval of the pool's policy `index`; absent before the first evaluation, and while the
 // evaluation is of another pool.
 std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, std::size_t index);
@@ -42,6 +47,12 @@ std::optional<stats::Interval> pass_at_1_interval(const MonitorReport& monitor, 
 // The evaluation is of the counts shown: false while draws have moved the oracle gap since, so that
 // nulls, intervals and p-values are of an earlier moment. True where there is none.
 bool evaluation_is_current(const MonitorReport& monitor);
+
+// Whether the error rate of the evidence against a null is guaranteed under the traffic seen.
+bool redeal_guaranteed(const state::EvidenceMoment& evidence);
+bool margin_guaranteed(const state::EvidenceMoment& evidence);
+// The monitor's alarm: raised and not acknowledged.
+bool alarm_stands(const MonitorReport& monitor);
 
 std::string_view prior_name(config::PriorKind kind);
 

@@ -44,7 +44,7 @@ void render(std::string& out, const Table& table) {
   line(table.header);
   out += '|';
   for (std::size_t c = 0; c < table.header.size(); ++c) {
-    out += c < table.left || table.header[c] == "meaning" ? " --- |" : " ---: |";
+    out += c < table.left || table.header[c] == "if it fails" ? " --- |" : " ---: |";
   }
   out += '\n';
   for (const auto& row : table.rows) line(row);
@@ -53,9 +53,9 @@ void render(std::string& out, const Table& table) {
 
 }  // namespace
 
-std::string report_markdown(const Report& report) {
+std::string report_markdown(const Report& report, Extent extent) {
   std::string out;
-  for (const auto& block : report_document(report)) {
+  for (const auto& block : report_document(report, extent)) {
     std::visit([&](const auto& part) { render(out, part); }, block);
   }
   out.pop_back();

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "exporters/report_model.h"
+#include "exporters/report_document.h"
 
 namespace gapwatch::exporters {
 
 // Pure; any thread. See report_document.h for what is said.
-std::string report_markdown(const Report& report);
+std::string report_markdown(const Report& report, Extent extent = Extent::kShort);
 
 }  // namespace gapwatch::exporters

@@ -25,7 +25,8 @@ std::string percent_text(const std::optional<double>& ratio) {
 
 std::string p_text(double p) {
   if (!std::isfinite(p)) return "n/a";
-  return p >= 0.001 || p == 0 ? fmt::format("{:.3f}", p) : fmt::format("{:.1e}", p);
+  if (p == 0) return "<1e-300";  // it has left the range of a double
+  return p >= 0.001 ? fmt::format("{:.3f}", p) : fmt::format("{:.1e}", p);
 }
 
 std::string interval_text(const std::optional<stats::Interval>& interval) {

@@ -66,7 +66,7 @@ void render(std::string& out, const Table& table) {
   const auto line = [&](const std::vector<std::string>& row) {
     std::string text;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      append_cell(text, row[c], widths[c], c < table.left || table.header[c] == "meaning");
+      append_cell(text, row[c], widths[c], c < table.left || table.header[c] == "if it fails");
     }
     out += text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
   };
@@ -76,9 +76,9 @@ void render(std::string& out, const Table& table) {
 
 }  // namespace
 
-std::string report_text(const Report& report) {
+std::string report_text(const Report& report, Extent extent) {
   std::string out;
-  for (const auto& block : report_document(report)) {
+  for (const auto& block : report_document(report, extent)) {
     std::visit([&](const auto& part) { render(out, part); }, block);
   }
   return out.substr(1);

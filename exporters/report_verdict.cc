@@ -80,9 +80,9 @@ std::string split_sentence(const MonitorReport& monitor) {
                        "share.", comparator, gap.coupling, number_text(gap.total));
   }
   const auto interval = monitor.evaluation ? monitor.evaluation->noise_share_interval : std::nullopt;
-  return fmt::format("Of the gap of {} from the best single policy ({}) to the {} union, {} could be recovered by "
-                     "choosing the right policy for each prompt, and {} is the luck of single draws: a noise share of "
-                     "{}{}.",
+  return fmt::format("Of the gap of {} from the best single policy ({}) to the {} union, at most {} could be recovered by "
+                     "choosing the right policy for each prompt (a maximum of noisy rates: too high while draws are few), and "
+                     "{} is the luck of single draws: a noise share of {}{}.",
                      number_text(gap.total), comparator, gap.coupling, number_text(gap.recoverable),
                      number_text(gap.noise), percent_text(gap.noise_share),
                      interval ? (evaluation_is_current(monitor) ? ", interval " : ", interval at the last comparison ") +
@@ -99,6 +99,7 @@ std::vector<std::string> verdict(const MonitorReport& monitor) {
                         "pool ({} partly).", monitor.prompts_total, monitor.summary.partial)};
   }
   std::vector<std::string> sentences{gap_sentence(monitor, *coverage), split_sentence(monitor)};
+  if (auto sentence = evidence_sentence(monitor); !sentence.empty()) sentences.push_back(std::move(sentence));
   if (!monitor.summary.identifiable) sentences.emplace_back(kNotIdentifiable);
   return sentences;
 }

@@ -7,6 +7,7 @@
 #include "exporters/api_json.h"
 #include "exporters/json_writer.h"
 #include "exporters/page_assets.h"
+#include "exporters/report_facts.h"
 
 namespace gapwatch::exporters {
 namespace {
@@ -62,13 +63,14 @@ std::optional<PromptSort> sort_of(const HttpRequest& request) {
   const auto found = request.query.find("sort");
   if (found == request.query.end() || found->second == "premium") return PromptSort::kPremium;
   if (found->second == "ceiling") return PromptSort::kCeiling;
+  if (found->second == "gap") return PromptSort::kGap;
   if (found->second == "prompt") return PromptSort::kPrompt;
   return std::nullopt;
 }
 
 HttpResponse prompts(const Views& views, const std::string& monitor, const HttpRequest& request) {
   const auto sort = sort_of(request);
-  if (!sort) return failure(400, "sort is premium, ceiling or prompt");
+  if (!sort) return failure(400, "sort is gap, premium, ceiling or prompt");
   const auto limit = whole(request, "limit", 50);
   if (!limit || *limit < 1 || *limit > static_cast<std::int64_t>(kMostPrompts)) {
     return failure(400, "limit is a whole number from 1 to 1000");
@@ -77,19 +79,18 @@ HttpResponse prompts(const Views& views, const std::string& monitor, const HttpR
   return found ? json(prompts_json(*found)) : failure(503, found.error().message);
 }
 
-HttpResponse history(const RouteSettings& settings, const std::string& monitor, const HttpRequest& request) {
-  if (!settings.history) return failure(404, "this instance keeps no history");
+HttpResponse history(const Views& views, const std::string& monitor, const HttpRequest& request) {
   const auto from = whole(request, "from", 0);
   const auto to = whole(request, "to", std::numeric_limits<std::int64_t>::max());
   const auto step = whole(request, "step", 0);
   if (!from || !to || !step || *from > *to || *step < 0) {
     return failure(400, "from and to are milliseconds since 1970 in order, step is milliseconds");
   }
-  auto found = settings.history(monitor, {*from, *to, *step});
-  return found ? json(std::move(found).value()) : failure(503, found.error().message);
+  const auto found = views.history(monitor, {*from, *to, *step});
+  return found ? json(history_json(monitor, *found)) : failure(503, found.error().message);
 }
 
-HttpResponse below_monitors(const Views& views, const RouteSettings& settings, const HttpRequest& request) {
+HttpResponse below_monitors(const Views& views, const HttpRequest& request) {
   const auto published = views.published();
   if (!published) return failure(503, "nothing has been published yet");
   const auto rest = request.path.substr(kMonitors.size() + 1);
@@ -100,8 +101,23 @@ HttpResponse below_monitors(const Views& views, const RouteSettings& settings, c
   const auto what = rest.substr(slash + 1);
   if (find_monitor(*published, name) == nullptr) return failure(404, "there is no monitor of that name");
   if (what == "prompts") return prompts(views, name, request);
-  if (what == "history") return history(settings, name, request);
+  if (what == "history") return history(views, name, request);
   return failure(404, "a monitor has prompts, history and events below it");
+}
+
+// POST .../NAME/acknowledge
+HttpResponse acknowledge(Views& views, const HttpRequest& request) {
+  constexpr std::string_view kSuffix = "/acknowledge";
+  const auto published = views.published();
+  if (!published) return failure(503, "nothing has been published yet");
+  const auto rest = request.path.substr(kMonitors.size() + 1);
+  if (!rest.ends_with(kSuffix)) return failure(404, "a monitor's alarm is acknowledged with POST /api/v1/monitors/NAME/acknowledge");
+  const auto name = rest.substr(0, rest.size() - kSuffix.size());
+  const auto* monitor = find_monitor(*published, name);
+  if (monitor == nullptr) return failure(404, "there is no monitor of that name");
+  if (!alarm_stands(*monitor)) return failure(409, "no alarm of this monitor stands");
+  if (const auto status = views.acknowledge(name); !status) return failure(503, status.error().message);
+  return {202, "application/json", R"({"acknowledge":"asked for"})"};
 }
 
 HttpResponse control(const Status& status, bool paused) {
@@ -116,7 +132,7 @@ void register_page(HttpServer& server) {
     return request.path == "/" ? asset("index.html") : failure(404, "there is nothing here");
   });
   server.route("GET", "/assets/", [](const HttpRequest& request) {
-    return asset(std::string_view(request.path).substr(std::string_view("/assets/").size()));
+    return asset(std::string_view(request.path).substr(1));
   });
 }
 
@@ -137,9 +153,11 @@ void register_routes(HttpServer& server, Views& views, RouteSettings settings) {
     const auto published = views.published();
     return published ? json(monitors_json(*published, version)) : failure(503, "nothing has been published yet");
   });
-  server.route("GET", fmt::format("{}/", kMonitors), [&views, settings](const HttpRequest& request) {
-    return below_monitors(views, settings, request);
+  server.route("GET", fmt::format("{}/", kMonitors), [&views](const HttpRequest& request) {
+    return below_monitors(views, request);
   });
+  server.route("POST", fmt::format("{}/", kMonitors),
+               [&views](const HttpRequest& request) { return acknowledge(views, request); });
   server.route("POST", "/-/pause", [&views](const HttpRequest&) { return control(views.pause(), true); });
   server.route("POST", "/-/resume", [&views](const HttpRequest&) { return control(views.resume(), false); });
 }

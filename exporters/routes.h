@@ -1,9 +1,8 @@
 // The routes of interfaces.md, "HTTP", on a server: the page, /metrics, health, the JSON API, its event
-// streams, and pause and resume.
+// streams, pause and resume, and the acknowledgement of an alarm.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,12 +12,14 @@
 #include "exporters/http_server.h"
 #include "exporters/prometheus.h"
 #include "exporters/report_model.h"
+#include "state/history.h"
 
 namespace gapwatch::exporters {
 
 enum class PromptSort {
   kPremium,  // largest product premium first
   kCeiling,  // largest ceiling first
+  kGap,      // in the oracle gap at the alarm threshold first, then largest gain first
   kPrompt,   // by name
 };
 
@@ -29,7 +30,7 @@ struct PromptQuery {
 
 struct HistoryQuery {
   TimeMs from = 0, to = 0;  // from <= to
-  TimeMs step = 0;          // 0: the store's own
+  TimeMs step = 0;          // 0: everything kept, as far as it fits
 };
 
 // What the routes show and do. Called on the server's thread: answers come from snapshots and do not
@@ -41,14 +42,16 @@ class Views {
   virtual std::shared_ptr<const Published> published() const = 0;
   // The prompts of a monitor in the wanted order, ties by name. Errors are shown with status 503.
   virtual Result<std::vector<PromptReport>> prompts(const std::string& monitor, const PromptQuery& query) const = 0;
+  // Samples of what a monitor showed (state/history.h). Errors are shown with status 503.
+  virtual Result<state::HistorySlice> history(const std::string& monitor, const HistoryQuery& query) const = 0;
   virtual Status pause() = 0;
   virtual Status resume() = 0;
+  // Ends the standing alarm of a monitor; done soon, not yet. Errors are shown with status 503.
+  virtual Status acknowledge(const std::string& monitor) = 0;
 };
 
 struct RouteSettings {
   BuildInfo build;
-  // A monitor's history as a JSON document; not set where none is kept, and then there is no such route.
-  std::function<Result<std::string>(const std::string& monitor, const HistoryQuery& query)> history;
 };
 
 // /readyz answers 503 with a reason until the stream is ready and while it is in trouble. Everything

@@ -13,6 +13,8 @@ class NativeDecoder final : public Decoder {
   explicit NativeDecoder(const config::EventDefaults& defaults)
       : interpreter_(defaults), max_event_bytes_(defaults.max_event_bytes) {}
 
+  const Decoded& next() override { return decoded_; }
+
   const Decoded& decode(const Record& record, std::string_view topic) override {
     if (record.tombstone) return refuse_record(Decoded::Action::kSkip, {Reason::kTombstone, {}});
     if (record.truncated || record.value.size() > max_event_bytes_) return too_long(record);
@@ -60,9 +62,8 @@ class NativeDecoder final : public Decoder {
 
 }  // namespace
 
-Result<std::unique_ptr<Decoder>> make_decoder(const std::string& format, const config::EventDefaults& defaults) {
-  if (format == "native") return std::unique_ptr<Decoder>(std::make_unique<NativeDecoder>(defaults));
-  return refuse(fmt::format("format: \"{}\" is not known; known formats: native", format));
+std::unique_ptr<Decoder> make_native_decoder(const config::EventDefaults& defaults) {
+  return std::make_unique<NativeDecoder>(defaults);
 }
 
 }  // namespace gapwatch::ingest

@@ -5,6 +5,15 @@
 #include "base/log.h"
 
 namespace gapwatch::ingest {
+namespace {
+
+// As editors and people count: the first line of a file is 1. Kafka's first offset is 0.
+std::string place_of(const PartitionName& from, const Record& record) {
+  if (record.file().empty()) return fmt::format("{}/{} at {}", from.topic, from.partition, record.offset);
+  return record.document ? from.topic : fmt::format("{}:{}", from.topic, record.offset + 1);
+}
+
+}  // namespace
 
 void Fate::reject(std::map<std::string, std::uint64_t, std::less<>>& counts, const PartitionName& from,
                   const Record& record, std::string_view reason, std::string_view detail) {
@@ -23,8 +32,8 @@ void Fate::reject(std::map<std::string, std::uint64_t, std::less<>>& counts, con
   said.next = now + std::chrono::seconds(10);
   const auto more = said.quiet > 0 ? fmt::format(" ({} more since the last line)", said.quiet) : "";
   said.quiet = 0;
-  log::warn(fmt::format("rejected {}/{} at {}: {}: {}{}; record: {}", from.topic, from.partition, record.offset, reason,
-                        log::printable(detail, 300), more, log::printable(record.value, 120)));
+  log::warn(fmt::format("rejected {}: {}: {}{}; record: {}", place_of(from, record), reason, log::printable(detail, 300),
+                        more, log::printable(record.value, 120)));
 }
 
 }  // namespace gapwatch::ingest

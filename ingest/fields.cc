@@ -1,5 +1,7 @@
 #include "ingest/fields.h"
 
+#include <charconv>
+
 namespace gapwatch::ingest {
 namespace {
 
@@ -49,6 +51,17 @@ const char* scan_number(const char* at, const char* end, Raw& number) {
   }
   number.text = std::string_view(start, at);
   return at;
+}
+
+std::optional<double> to_double(std::string_view text) {
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code == std::errc()) return end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  if (code != std::errc::result_out_of_range) return std::nullopt;
+  const auto exponent = text.find_first_of("eE");
+  const bool tiny = exponent == text.npos ? text.find_first_of("123456789") > text.find('.')
+                                          : text.substr(exponent + 1).starts_with('-');
+  return tiny ? std::optional(0.0) : std::nullopt;
 }
 
 }  // namespace gapwatch::ingest

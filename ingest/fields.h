@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ namespace gapwatch::ingest {
 
 enum class Field : std::uint8_t {
   kPrompt, kPolicy, kCorrect, kScore, kDraw, kUnscored, kEval, kScorer, kSlice, kAnswer, kId, kTs,
-  kVersion, kPropensity, kRetract, kSuccesses, kTrials, kType, kRouter, kWeights,
+  kVersion, kPropensity, kRetract, kSuccesses, kTrials, kType, kRouter, kWeights, kSequence,
   kUnknown,
 };
 inline constexpr std::size_t kFieldCount = static_cast<std::size_t>(Field::kUnknown);
@@ -27,7 +28,7 @@ inline constexpr std::size_t kFieldCount = static_cast<std::size_t>(Field::kUnkn
 // In the order of Field.
 inline constexpr std::array<std::string_view, kFieldCount> kFieldNames{
     "prompt", "policy", "correct", "score", "draw", "unscored", "eval", "scorer", "slice", "answer", "id", "ts",
-    "version", "propensity", "retract", "successes", "trials", "type", "router", "weights"};
+    "version", "propensity", "retract", "successes", "trials", "type", "router", "weights", "sequence"};
 
 constexpr std::string_view name_of(Field field) { return kFieldNames[static_cast<std::size_t>(field)]; }
 
@@ -48,6 +49,11 @@ struct Raw {
   std::string_view text;    // of kString: unescaped, valid UTF-8; of kInteger and kNumber: valid as JSON
   std::uint64_t value = 0;  // of a kInteger of at most 18 characters and no sign; else 0
 };
+
+inline bool is_number(const Raw& raw) { return raw.kind == Kind::kInteger || raw.kind == Kind::kNumber; }
+
+// A number too small for a double is zero, as in every JSON reader; one too large, and what is no number, is nothing.
+std::optional<double> to_double(std::string_view text);
 
 struct Entry {
   std::string_view key;

@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 
+#include "ingest/kcat_record.h"
+#include "ingest/line_cutter.h"
 #include "ingest/source.h"
 #include "ingest/unpack.h"
 
@@ -19,7 +22,6 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::size_t kMagicBytes = 4;  // enough to know the format by
-constexpr std::size_t kBatch = 4096;
 
 class Sha256 {
  public:
@@ -127,70 +129,18 @@ class InputFile {
   std::unique_ptr<Unpacker> unpacker_;
 };
 
-// Cuts a file's bytes into lines. Empty ones have a number but are not handed out.
-class LineCutter {
- public:
-  explicit LineCutter(std::size_t max_line_bytes) : max_line_bytes_(max_line_bytes) {}
-
-  // Where more bytes go: after the line that has begun.
-  std::string& room() {
-    text_.erase(0, begin_);
-    searched_ -= std::min(searched_, begin_);
-    begin_ = 0;
-    return text_;
+std::string without_packing(std::string name) {
+  for (const char* ending : {".gz", ".zst"}) {
+    if (name.size() > std::strlen(ending) && name.ends_with(ending)) name.erase(name.size() - std::strlen(ending));
   }
-  // Appends up to kBatch lines to `records`. Views live until room() is called.
-  void cut(bool at_end, PartitionIndex partition, Offset from, std::vector<Record>& records) {
-    while (records.size() < kBatch && begin_ < text_.size()) {
-      const auto end = text_.find('\n', std::max(begin_, searched_));
-      if (end == text_.npos && !at_end) return unfinished(partition, from, records);
-      const auto stop = end == text_.npos ? text_.size() : end;
-      add(std::string_view(text_).substr(begin_, stop - begin_), partition, from, records);
-      begin_ = std::min(stop + 1, text_.size());
-      searched_ = 0;
-      skipping_ = false;
-      ++line_;
-    }
-  }
-  bool empty() const { return begin_ == text_.size(); }
-  Offset next_line() const { return line_; }
-
- private:
-  void add(std::string_view line, PartitionIndex partition, Offset from, std::vector<Record>& records) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (skipping_ || line.empty() || line_ < from) return;
-    Record record;
-    record.partition = partition;
-    record.offset = line_;
-    record.value = line.substr(0, max_line_bytes_);
-    record.truncated = line.size() > max_line_bytes_;
-    records.push_back(record);
-  }
-  // A line without its end yet: beyond the bound, its beginning is handed out and the rest dropped.
-  void unfinished(PartitionIndex partition, Offset from, std::vector<Record>& records) {
-    searched_ = text_.size();
-    if (skipping_) {
-      begin_ = text_.size();
-    } else if (text_.size() - begin_ > max_line_bytes_ + 1) {  // a CR may still belong to the line end
-      add(std::string_view(text_).substr(begin_), partition, from, records);
-      begin_ = text_.size();
-      skipping_ = true;
-    }
-  }
-
-  std::size_t max_line_bytes_;
-  std::string text_;
-  std::size_t begin_ = 0;     // the line that has begun
-  std::size_t searched_ = 0;  // no line end before it, where above begin_
-  bool skipping_ = false;     // within a line whose beginning was handed out
-  Offset line_ = 0;
-};
+  return name;
+}
 
 // "runs/math500.jsonl.gz" -> "math500"; standard input is "stdin".
 std::string stem(const std::string& file) {
   if (file == "-") return "stdin";
-  auto name = file.substr(file.rfind('/') + 1);
-  for (const char* ending : {".gz", ".zst", ".jsonl", ".ndjson", ".json"}) {
+  auto name = without_packing(file.substr(file.rfind('/') + 1));
+  for (const char* ending : {".jsonl", ".ndjson", ".json", ".csv", ".hex", ".kcat"}) {
     if (name.size() > std::strlen(ending) && name.ends_with(ending)) name.erase(name.size() - std::strlen(ending));
   }
   return name;
@@ -198,8 +148,8 @@ std::string stem(const std::string& file) {
 
 class FileSource final : public Source {
  public:
-  FileSource(const std::vector<std::string>& files, std::size_t max_line_bytes)
-      : names_(files), max_line_bytes_(max_line_bytes) {}
+  FileSource(const std::vector<std::string>& files, std::size_t max_line_bytes, FileShape shape)
+      : names_(files), max_line_bytes_(max_line_bytes), shape_(shape) {}
 
   Result<bool> poll(milliseconds wait, SourceHandler& handler) override {
     if (failure_) return *failure_;
@@ -229,6 +179,7 @@ class FileSource final : public Source {
 
   std::optional<std::string> input_sha256() const override { return digest_.hex(); }
   std::string default_eval(const std::string& topic) const override { return stem(topic); }
+  bool shares_prompts() const override { return true; }
 
   void close(SourceHandler& handler) override {
     for (std::size_t i = 0; i < next_.size() && !closed_; ++i) handler.on_revoked(static_cast<PartitionIndex>(i));
@@ -239,7 +190,10 @@ class FileSource final : public Source {
   Status open_next(SourceHandler& handler) {
     file_.emplace(names_[opened_]);
     if (auto status = file_->open(); !status) return status;
-    lines_.emplace(max_line_bytes_);
+    const auto name = without_packing(names_[opened_]);
+    enveloped_ = name.ends_with(".kcat.jsonl");
+    hexadecimal_ = name.ends_with(".hex");
+    lines_.emplace(max_line_bytes_, enveloped_ || hexadecimal_ ? FileShape::kLines : shape_);
     const auto index = static_cast<PartitionIndex>(opened_);
     auto from = handler.on_assigned(index, {names_[opened_], 0});
     if (!from) return from.error();
@@ -255,8 +209,33 @@ class FileSource final : public Source {
     records_.clear();
     lines_->cut(at_end_, static_cast<PartitionIndex>(opened_ - 1), from_, records_);
     next_.back() = std::max(next_.back(), lines_->next_line());
-    if (!records_.empty()) handler.on_records(records_);
+    if (!records_.empty()) hand_over(handler);
     return !records_.empty() || lines_->next_line() > before;
+  }
+
+  void hand_over(SourceHandler& handler) {
+    context_ = {{}, names_[opened_ - 1], lines_->names(), nullptr};
+    for (auto& record : records_) record.context = &context_;
+    if (!enveloped_ && !hexadecimal_) return handler.on_records(records_);
+    for (auto& record : records_) {  // one by one: what was unpacked lives until the next is
+      if (enveloped_) envelope_.open(record);
+      if (hexadecimal_) read_hexadecimal(record);
+      handler.on_records({&record, 1});
+    }
+  }
+
+  // A line that is not hexadecimal stays as it is.
+  void read_hexadecimal(Record& record) {
+    const auto text = record.value;
+    bytes_.resize(text.size() / 2);
+    for (std::size_t i = 0; i < bytes_.size(); ++i) {
+      const char* const from = text.data() + 2 * i;
+      unsigned byte = 0;
+      const auto [end, code] = std::from_chars(from, from + 2, byte, 16);
+      if (code != std::errc() || end != from + 2) return;
+      bytes_[i] = static_cast<char>(byte);
+    }
+    if (text.size() % 2 == 0) record.value = bytes_;
   }
 
   Result<bool> read(milliseconds wait, SourceHandler& handler) {
@@ -270,6 +249,11 @@ class FileSource final : public Source {
   }
 
   Result<bool> finish_file() {
+    if (lines_->next_line() < from_) {
+      return fail(refuse(fmt::format("{} ends after line {}, and {} lines of it were counted before: it became shorter, or is "
+                                     "another file; put the old one back, or start with an empty state folder to count this one",
+                                     names_[opened_ - 1], lines_->next_line(), from_)));
+    }
     finished_ = opened_;
     file_.reset();
     lines_.reset();
@@ -284,6 +268,10 @@ class FileSource final : public Source {
 
   std::vector<std::string> names_;
   std::size_t max_line_bytes_;
+  FileShape shape_;
+  KcatEnvelope envelope_;
+  bool enveloped_ = false, hexadecimal_ = false;  // the file that is open
+  std::string bytes_;                             // of a hexadecimal line
   std::size_t opened_ = 0, finished_ = 0;
   std::optional<InputFile> file_;
   std::optional<LineCutter> lines_;
@@ -292,12 +280,14 @@ class FileSource final : public Source {
   bool at_end_ = false, paused_ = false, closed_ = false;
   std::optional<Error> failure_;
   std::vector<Record> records_;
+  RecordContext context_;
   Sha256 digest_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> make_file_source(const std::vector<std::string>& files, std::size_t max_line_bytes) {
+Result<std::unique_ptr<Source>> make_file_source(const std::vector<std::string>& files, std::size_t max_line_bytes,
+                                                 FileShape shape) {
   if (files.empty()) return refuse("there is no input: name at least one file, or - for standard input");
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -306,7 +296,7 @@ Result<std::unique_ptr<Source>> make_file_source(const std::vector<std::string>&
       return refuse(fmt::format("{} is given twice (as {}); name each file once", files[i], files[j]));
     }
   }
-  return std::unique_ptr<Source>(std::make_unique<FileSource>(files, max_line_bytes));
+  return std::unique_ptr<Source>(std::make_unique<FileSource>(files, max_line_bytes, shape));
 }
 
 }  // namespace gapwatch::ingest

@@ -5,7 +5,8 @@
 #include <charconv>
 
 #include "base/log.h"
-#include "ingest/time_text.h"
+#include "base/time_text.h"
+#include "ingest/draw_id.h"
 
 namespace gapwatch::ingest {
 namespace {
@@ -24,19 +25,6 @@ std::string shown(const Raw& raw) {
   }
 }
 
-// A number too small for a double is zero, as in every JSON reader; one too large is not a number.
-std::optional<double> to_double(std::string_view text) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code == std::errc()) return value;
-  const auto exponent = text.find_first_of("eE");
-  const bool tiny = exponent == text.npos ? text.find_first_of("123456789") > text.find('.')
-                                          : text.substr(exponent + 1).starts_with('-');
-  return tiny ? std::optional(0.0) : std::nullopt;
-}
-
-bool is_number(const Raw& raw) { return raw.kind == Kind::kInteger || raw.kind == Kind::kNumber; }
-
 std::optional<std::uint64_t> to_unsigned(const Raw& raw) {
   if (raw.value != 0 || raw.text == "0" || raw.text == "-0") return raw.value;
   std::uint64_t value = 0;
@@ -47,7 +35,7 @@ std::optional<std::uint64_t> to_unsigned(const Raw& raw) {
 
 // What most events do not have, so that one look tells.
 constexpr auto kKinds = mask_of({Field::kType, Field::kRetract, Field::kSuccesses, Field::kTrials});
-constexpr auto kRareNames = mask_of({Field::kSlice, Field::kAnswer, Field::kId, Field::kVersion});
+constexpr auto kRareNames = mask_of({Field::kSlice, Field::kAnswer, Field::kId, Field::kVersion, Field::kSequence});
 
 bool by_policy(const state::RouteWeight& a, const state::RouteWeight& b) { return a.policy < b.policy; }
 
@@ -139,7 +127,15 @@ class Interpreter::Reading {
     if (!scorer.empty()) event_.scorer = scorer;
     if (!fields_.has_any(kRareNames)) return true;
     return string(Field::kSlice, event_.slice) && string(Field::kAnswer, event_.answer) &&
-           string(Field::kId, event_.id) && string(Field::kVersion, event_.version);
+           string(Field::kId, event_.id) && string(Field::kVersion, event_.version) && sequence();
+  }
+
+  bool sequence() {
+    if (!says(Field::kSequence)) return true;
+    std::uint64_t sequence = 0;
+    if (!integer(Field::kSequence, ~std::uint64_t{0} >> 1, sequence)) return false;
+    event_.sequence = sequence;
+    return true;
   }
 
   bool time() {
@@ -170,7 +166,13 @@ class Interpreter::Reading {
     if (!outcome) return missing("neither correct nor score nor unscored says how it went");
     event_.kind = state::EventKind::kDraw;
     event_.outcome = *outcome;
+    identify();
     return true;
+  }
+
+  // Without an index the id says which draw it is.
+  void identify() {
+    if (!event_.draw && !event_.id.empty()) event_.draw = draw_of(event_.id);
   }
 
   bool draw() {
@@ -199,9 +201,7 @@ class Interpreter::Reading {
     if (!is_number(raw)) return wrong_type(Field::kScore, "a number");
     const auto value = to_double(raw.text);
     if (!value) return out_of_range(Field::kScore, "a number that a double can hold");
-    const auto at = owner_.success_at_.empty() ? owner_.success_at_.end() : owner_.success_at_.find(event_.eval);
-    const double success_at = at == owner_.success_at_.end() ? owner_.defaults_.success_at : at->second;
-    outcome = *value >= success_at ? state::Outcome::kSuccess : state::Outcome::kFailure;
+    outcome = *value >= owner_.success_at(event_) ? state::Outcome::kSuccess : state::Outcome::kFailure;
     return true;
   }
 
@@ -241,6 +241,7 @@ class Interpreter::Reading {
   bool retraction() {
     event_.kind = state::EventKind::kRetract;
     if (!event_.draw && event_.id.empty()) return missing("a retraction must name its draw (or its id)");
+    identify();
     return true;
   }
 
@@ -323,7 +324,19 @@ class Interpreter::Reading {
 };
 
 Interpreter::Interpreter(const config::EventDefaults& defaults)
-    : defaults_(defaults), success_at_(defaults.success_at_by_eval.begin(), defaults.success_at_by_eval.end()) {}
+    : defaults_(defaults),
+      by_eval_(defaults.success_at_by_eval.begin(), defaults.success_at_by_eval.end()),
+      by_scorer_(defaults.success_at_by_scorer.begin(), defaults.success_at_by_scorer.end()) {}
+
+double Interpreter::success_at(const state::Event& event) const {
+  if (!by_scorer_.empty()) {
+    if (const auto at = by_scorer_.find(event.scorer); at != by_scorer_.end()) return at->second;
+  }
+  if (!by_eval_.empty()) {
+    if (const auto at = by_eval_.find(event.eval); at != by_eval_.end()) return at->second;
+  }
+  return defaults_.success_at.value_or(1);
+}
 
 std::optional<Fault> Interpreter::interpret(const Fields& fields, std::string_view topic, state::Event& event) {
   event = {};

@@ -27,9 +27,10 @@ class Interpreter {
 
  private:
   class Reading;
+  double success_at(const state::Event& event) const;
 
   config::EventDefaults defaults_;
-  std::map<std::string, double, std::less<>> success_at_;
+  std::map<std::string, double, std::less<>> by_eval_, by_scorer_;  // success_at
   std::vector<state::RouteWeight> weights_, propensities_;
 };
 

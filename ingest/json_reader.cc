@@ -7,32 +7,12 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "ingest/json_token.h"
 
 namespace gapwatch::ingest {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
-
-constexpr int kMaxDepth = 64;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\r";
-  const auto last = text.find_last_not_of(kSpace);
-  if (last == text.npos) return {};
-  const auto first = text.find_first_not_of(kSpace);
-  return text.substr(first, last - first + 1);
-}
-
-std::optional<Raw> scalar(std::string_view token) {
-  if (token == "true") return Raw{Kind::kTrue, token, 0};
-  if (token == "false") return Raw{Kind::kFalse, token, 0};
-  if (token == "null") return Raw{Kind::kNull, token, 0};
-  if (token == "NaN" || token == "Infinity" || token == "-Infinity") return Raw{Kind::kNotFinite, token, 0};
-  const char* end = token.data() + token.size();
-  Raw number;
-  if (scan_number(token.data(), end, number) != end) return std::nullopt;
-  return number;
-}
 
 std::string_view says(simdjson::error_code code) { return simdjson::error_message(code); }
 
@@ -97,7 +77,7 @@ class DocumentWalk {
     const std::string_view token = trimmed(rest);
     if (token.empty()) return fail(not_json("a value is missing"));
     if (token.front() == '{' || token.front() == '[') {
-      if (depth == kMaxDepth) return fail({Reason::kTooDeep, "nested deeper than 64 levels"});
+      if (depth == kMaxJsonDepth) return fail({Reason::kTooDeep, "nested deeper than 64 levels"});
       return token.front() == '{' ? read_object(value, depth, entries) : read_array(value, depth);
     }
     // The parser is never asked to step over a scalar, so it does not look at what follows.

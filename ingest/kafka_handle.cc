@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <syslog.h>
 
+#include <charconv>
+
 #include "base/log.h"
 #include "config/text.h"
 
@@ -46,7 +48,25 @@ milliseconds until(Deadline deadline) {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()));
 }
 
+// librdkafka takes a port beyond 65535 for another one.
+Status check_brokers(const std::string& brokers) {
+  for (std::size_t from = 0; from < brokers.size();) {
+    const auto end = std::min(brokers.find(',', from), brokers.size());
+    const auto one = std::string_view(brokers).substr(from, end - from);
+    from = end + 1;
+    const auto colon = one.rfind(':');
+    if (colon == std::string_view::npos || one.find(']', colon) != std::string_view::npos) continue;
+    unsigned port = 0;
+    const auto* last = one.data() + one.size();
+    const auto [at, code] = std::from_chars(one.data() + colon + 1, last, port);
+    if (code == std::errc() && at == last && port >= 1 && port <= 65'535) continue;
+    return refuse(fmt::format("\"{}\" is no Kafka broker's address; write HOST:PORT, with a port from 1 to 65535", one));
+  }
+  return {};
+}
+
 Settings& Settings::set(const char* name, const std::string& value) {
+  if (status_ && std::string_view(name) == "bootstrap.servers") status_ = check_brokers(value);
   char why[512];
   if (status_ && rd_kafka_conf_set(get(), name, value.c_str(), why, sizeof why) != RD_KAFKA_CONF_OK) {
     status_ = refuse(fmt::format("source.kafka: {}", why));
@@ -132,8 +152,8 @@ Status ask(rd_kafka_t* handle, const std::string& brokers, const std::string& to
     rd_kafka_metadata_destroy(metadata);
     if (found == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
     if (found == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
-      return refuse(fmt::format("topic \"{}\" does not exist on {}; create it, or correct source.kafka.topics", topic,
-                                brokers));
+      return skip(fmt::format("topic \"{}\" does not exist on {}; create it, or correct source.kafka.topics", topic,
+                              brokers));
     }
     if (found != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || until(deadline) == milliseconds(0)) {
       return refuse(fmt::format("topic \"{}\" on {} cannot be read: {}", topic, brokers, rd_kafka_err2str(found)));

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "ingest/kafka_producer.h"
+#include "ingest/source.h"
 
 namespace gapwatch::ingest::kafka {
 
@@ -80,8 +81,16 @@ class Link {
 // librdkafka's log callback; called by its threads.
 void on_log(const rd_kafka_t*, int level, const char* facility, const char* text);
 
-// Asks for the metadata of `topic`, or with none for any broker's answer, for at most `wait`.
+// Asks for the metadata of `topic`, or with none for any broker's answer, for at most `wait`. kSkip: there is no
+// such topic.
 Status ask(rd_kafka_t* handle, const std::string& brokers, const std::string& topic, Link& link,
            std::chrono::milliseconds wait);
+
+// A message's headers, in order; views into the message.
+void read_headers(const rd_kafka_message_t& message, std::vector<Header>& headers);
+
+// Where a partition begins that the state knows nothing of, by the settings; nothing: its beginning. Asks the
+// broker where it must, for at most ten seconds.
+Result<std::optional<Offset>> start_of(rd_kafka_t* handle, const config::KafkaSource& settings, const PartitionName& name);
 
 }  // namespace gapwatch::ingest::kafka

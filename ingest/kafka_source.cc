@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "config/text.h"
+#include "ingest/kafka_cautions.h"
 #include "ingest/kafka_handle.h"
 #include "ingest/source.h"
 
@@ -13,7 +15,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kBatch = 4096;
 
-class KafkaSource final : public Source {
+class KafkaSource final : public Source, private HeaderReader {
  public:
   explicit KafkaSource(const config::KafkaSource& settings) : settings_(settings), messages_(kBatch) {}
 
@@ -33,7 +35,7 @@ class KafkaSource final : public Source {
     for (const auto& topic : settings_.topics) {
       const bool pattern = topic.starts_with('^');
       auto status = kafka::ask(handle_.get(), settings_.brokers, pattern ? "" : topic, link_, start_wait);
-      if (!status) return status;
+      if (!status && !may_wait(status.error())) return with_cautions(status.error());
       rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
     }
     const auto code = rd_kafka_subscribe(handle_.get(), topics.get());
@@ -94,12 +96,25 @@ class KafkaSource final : public Source {
   struct Held {
     PartitionName name;
     std::optional<Offset> next;  // none: the beginning, wherever that is
+    RecordContext context;
     bool assigned = false;
   };
   struct Rebalance {
     rd_kafka_resp_err_t code;
     kafka::PartitionList partitions;
   };
+
+  bool may_wait(const Error& error) const {
+    if (error.action != Action::kSkip || !settings_.wait_for_topics) return false;
+    log::warn(fmt::format("kafka: {} (waiting for it)", error.message));
+    return true;
+  }
+
+  Error with_cautions(const Error& error) const {
+    auto message = error.message;
+    for (const auto& caution : kafka_cautions(settings_)) message += "; mind: " + caution;
+    return refuse(std::move(message));
+  }
 
   void configure(kafka::Settings& settings) {
     const auto session = settings_.session_timeout.count();
@@ -118,6 +133,9 @@ class KafkaSource final : public Source {
         .set("queued.max.messages.kbytes",
              std::to_string(std::clamp<std::uint64_t>(settings_.queue_bytes >> 10, 1, 2'097'151)))
         .set_if_known("fetch.queue.backoff.ms", "10")
+        // Members keep what they have while others come and go; and a new partition, or topic, is soon seen.
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("topic.metadata.refresh.interval.ms", "30000")
         .set_all(settings_.properties, settings_.hidden_properties);
     rd_kafka_conf_set_opaque(settings.get(), this);
     rd_kafka_conf_set_log_cb(settings.get(), kafka::on_log);
@@ -174,7 +192,14 @@ class KafkaSource final : public Source {
     record.key = {static_cast<const char*>(message.key), message.key_len};
     record.value = {static_cast<const char*>(message.payload), message.len};
     record.tombstone = message.payload == nullptr;
+    record.context = &held->context;
+    record.origin = &message;
     records_.push_back(record);
+  }
+
+  std::span<const Header> headers_of(const Record& record) const override {
+    kafka::read_headers(*static_cast<const rd_kafka_message_t*>(record.origin), headers_);
+    return headers_;
   }
 
   // The partition of a message, its index in found_. Messages come in runs of one partition.
@@ -187,6 +212,7 @@ class KafkaSource final : public Source {
       found_ = static_cast<PartitionIndex>(i);
       found_topic_ = message.rkt;
       found_partition_ = message.partition;
+      held_[i].context = {held_[i].name.topic, {}, {}, this};
       return &held_[i];
     }
     return nullptr;
@@ -285,9 +311,20 @@ class KafkaSource final : public Source {
       failure_ = next.error();
       return;
     }
+    if (!*next) next = begin(static_cast<PartitionIndex>(free - held_.begin()), free->name);
+    if (!next) {
+      failure_ = next.error();
+      return;
+    }
     free->assigned = true;
     free->next = *next;
     partition.offset = next->value_or(RD_KAFKA_OFFSET_BEGINNING);
+  }
+
+  Result<std::optional<Offset>> begin(PartitionIndex index, const PartitionName& name) {
+    auto start = kafka::start_of(handle_.get(), settings_, name);
+    if (start && *start) handler_->on_started(index, **start);
+    return start;
   }
 
   void give_up(const rd_kafka_topic_partition_list_t& partitions) {
@@ -336,6 +373,7 @@ class KafkaSource final : public Source {
   std::vector<Rebalance> rebalances_;
   std::vector<rd_kafka_message_t*> messages_;
   std::vector<Record> records_;
+  mutable std::vector<Header> headers_;
   PartitionIndex found_ = 0;
   const rd_kafka_topic_t* found_topic_ = nullptr;
   std::int32_t found_partition_ = -1;

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t kTogether = 16;  // events decoded before they are applied: their bytes are still hot
 
+// Where the rows of all files are, in the store; no topic can be called so.
+constexpr const char* kSharedPlace = "*files*";
+
 // What the counts refuse, for the log.
 std::string_view refusal_text(std::string_view reason) {
   if (reason == "unknown_policy") return "no monitor's pool has this policy; add it to pool.policies, or use auto";
@@ -27,17 +30,19 @@ std::string_view refusal_text(std::string_view reason) {
 }  // namespace
 
 Pipeline::Pipeline(Source& source, Decoder& decoder, state::Ledger& ledger, const Clock& clock,
-                   milliseconds checkpoint_every)
+                   milliseconds checkpoint_every, DeadLetters* letters)
     : source_(source),
       decoder_(decoder),
       ledger_(ledger),
       clock_(clock),
       checkpoint_every_(checkpoint_every),
+      letters_(letters),
       fate_(clock),
       next_checkpoint_(clock.steady_now() + checkpoint_every) {}
 
 Result<bool> Pipeline::step(milliseconds wait) {
   auto more = source_.poll(wait, *this);
+  if (const auto* error = ledger_.failure()) return *error;
   checkpoint_if_due();
   return more;
 }
@@ -46,12 +51,27 @@ Result<std::optional<Offset>> Pipeline::on_assigned(PartitionIndex index, const 
   if (held_.size() <= index) held_.resize(index + 1);
   auto next = ledger_.take_partition(name.topic, name.partition);
   if (!next) return next.error();
-  held_[index] = {name, source_.default_eval(name.topic), ledger_.shard(name.topic, name.partition), next->value_or(-1)};
+  auto* const position = ledger_.shard(name.topic, name.partition);
+  auto* shard = position;
+  if (source_.shares_prompts()) {
+    if (ledger_.shard(kSharedPlace, 0) == nullptr) {
+      if (auto taken = ledger_.take_partition(kSharedPlace, 0); !taken) return taken.error();
+    }
+    shard = ledger_.shard(kSharedPlace, 0);
+    if (!shard->next_offset()) shard->set_next_offset(0);  // what has an offset is found in the store
+  }
+  held_[index] = {name, source_.default_eval(name.topic), position, shard, next->value_or(-1), 0};
   assigned_once_ = true;
   ++counters_.rebalances;
   log::info(*next ? fmt::format("partition {}/{}: going on at {}", name.topic, name.partition, **next)
-                  : fmt::format("partition {}/{}: starting at its beginning", name.topic, name.partition));
+                  : fmt::format("partition {}/{}: new to the state", name.topic, name.partition));
   return next;
+}
+
+void Pipeline::on_started(PartitionIndex index, Offset start) {
+  held_[index].position->set_next_offset(start);
+  log::info(fmt::format("partition {}/{}: by the config it starts at {}", held_[index].name.topic, held_[index].name.partition,
+                        start));
 }
 
 void Pipeline::on_revoked(PartitionIndex index) {
@@ -70,9 +90,10 @@ void Pipeline::on_records(std::span<const Record> records) {
   const auto start = clock_.steady_now();
   for (const auto& record : records) {
     Held& held = held_[record.partition];
-    if (const auto next = held.shard->next_offset(); next && record.offset < *next) continue;
+    if (const auto next = held.position->next_offset(); next && record.offset < *next) continue;
     count_record(held, record);
-    held.shard->set_next_offset(record.offset + 1);
+    if (held.shard->failure() != nullptr) break;
+    held.position->set_next_offset(record.offset + 1);
   }
   count_waiting();
   const double seconds = duration<double>(clock_.steady_now() - start).count();
@@ -82,10 +103,19 @@ void Pipeline::on_records(std::span<const Record> records) {
 }
 
 void Pipeline::count_record(Held& held, const Record& record) {
+  const Decoded* decoded = &decoder_.decode(record, record.topic().empty() ? held.default_eval : record.topic());
+  count_part(held, record, *decoded);
+  while (decoded->more) {
+    decoded = &decoder_.next();
+    count_part(held, record, *decoded);
+  }
+}
+
+void Pipeline::count_part(Held& held, const Record& record, const Decoded& decoded) {
   ++counters_.records;
-  const Decoded& decoded = decoder_.decode(record, held.default_eval);
+  for (const auto& fault : decoded.faults) reject(held, record, word(fault.reason), fault.detail);
   if (decoded.action == Decoded::Action::kReject) {
-    fate_.reject(counters_.rejected, held.name, record, decoded.reason, decoded.detail);
+    reject(held, record, decoded.reason, decoded.detail);
     return;
   }
   if (decoded.action == Decoded::Action::kSkip) {
@@ -96,6 +126,8 @@ void Pipeline::count_record(Held& held, const Record& record) {
   waiting_for_ = &held;
   for (const auto& event : decoded.events) {
     waiting_.push_back(event);
+    waiting_.back().arrival = static_cast<std::uint64_t>(record.offset);
+    if (!event.time && record.time > 0) waiting_.back().time = record.time;
     waiting_records_.push_back(&record);
   }
   if (waiting_.size() >= kTogether || !decoded.lasting) count_waiting();
@@ -105,7 +137,7 @@ void Pipeline::count_waiting() {
   if (waiting_.empty()) return;
   results_.resize(waiting_.size());
   waiting_for_->shard->apply(waiting_, results_);
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+  for (std::size_t i = 0; i < waiting_.size() && waiting_for_->shard->failure() == nullptr; ++i) {
     count_result(*waiting_for_, *waiting_records_[i], waiting_[i], results_[i]);
   }
   waiting_.clear();
@@ -113,21 +145,40 @@ void Pipeline::count_waiting() {
   waiting_for_ = nullptr;
 }
 
-void Pipeline::count_result(const Held& held, const Record& record, const state::Event& event,
+void Pipeline::count_result(Held& held, const Record& record, const state::Event& event,
                             state::ApplyResult result) {
   ++counters_.events;
   ++counters_.applied[static_cast<std::size_t>(result.applied)];
+  if (observer_) observer_(event, result.applied);
   if (result.applied == state::Applied::kRejected) {
-    fate_.reject(counters_.rejected, held.name, record, result.reason, refusal_text(result.reason));
+    reject(held, record, result.reason, refusal_text(result.reason));
     return;
   }
-  counters_.watermark = std::max(counters_.watermark, event.time.value_or(record.time));
+  held.watermark = std::max(held.watermark, event.time.value_or(record.time));
+  counters_.watermark = std::max(counters_.watermark, held.watermark);
+}
+
+// A record has one letter, whatever it holds.
+void Pipeline::reject(Held& held, const Record& record, std::string_view reason, std::string_view detail) {
+  fate_.reject(counters_.rejected, held.name, record, reason, detail);
+  if (letters_ == nullptr) return;
+  const std::pair place{record.partition, record.offset};
+  if (std::exchange(last_letter_, place) != place) letters_->put(held.name, record, reason, detail);
+}
+
+std::map<PartitionName, TimeMs> Pipeline::watermarks() const {
+  std::map<PartitionName, TimeMs> all;
+  for (const auto& held : held_) {
+    if (held.shard != nullptr && held.watermark > 0) all[held.name] = held.watermark;
+  }
+  return all;
 }
 
 void Pipeline::checkpoint_if_due() {
   const auto now = clock_.steady_now();
-  if (now < next_checkpoint_) return;
-  if (!ledger_.unsaved()) {
+  const bool full = (letters_ != nullptr && letters_->full()) || ledger_.cache_full();
+  if (now < next_checkpoint_ && (paused_by_store_ || !full)) return;
+  if (!ledger_.unsaved() && !paused_by_store_ && ledger_.store_usable()) {
     next_checkpoint_ = now + checkpoint_every_;
     return;
   }
@@ -136,21 +187,26 @@ void Pipeline::checkpoint_if_due() {
 
 Status Pipeline::checkpoint() {
   const auto start = clock_.steady_now();
+  if (letters_ != nullptr) {
+    auto written = letters_->flush();
+    counters_.dead_letters = letters_->written();
+    if (!written) return written;
+  }
   auto status = ledger_.checkpoint();
   const auto end = clock_.steady_now();
   if (!status) return status;
   // However large the state, checkpoints take at most about a tenth of the time.
   next_checkpoint_ = end + std::max<std::chrono::steady_clock::duration>(checkpoint_every_, 10 * (end - start));
   if (paused_by_store_) {
-    log::info("the state can be written again; reading goes on");
+    log::info("the state and the dead letters can be written again; reading goes on");
     paused_by_store_ = false;
     trouble_.clear();
     if (!paused_by_user_) source_.resume();
   }
   for (PartitionIndex index = 0; index < held_.size(); ++index) {
     Held& held = held_[index];
-    if (held.shard == nullptr || !held.shard->next_offset() || *held.shard->next_offset() == held.saved) continue;
-    held.saved = *held.shard->next_offset();
+    if (held.shard == nullptr || !held.position->next_offset() || *held.position->next_offset() == held.saved) continue;
+    held.saved = *held.position->next_offset();
     source_.committed(index, held.saved);
   }
   return {};

@@ -1,5 +1,5 @@
 // Why a record is skipped or rejected: the fixed words of rejected_total{reason}, each with what
-// it means. Nothing else may be used as a reason by a decoder.
+// it means. Beside them only a mapping's own words (the reasons of its conditions) are used.
 #pragma once
 
 #include <array>
@@ -25,6 +25,14 @@ enum class Reason : std::uint8_t {
   kBadTime,
   kUnknownType,
   kConflictingFields,
+  kNotCsv,
+  kNotAvro,
+  kUnknownMagic,
+  kUnknownSchema,
+  kUnknownLabel,
+  kError,
+  kUnscored,
+  kNoEvents,
   kCount,
 };
 
@@ -49,6 +57,14 @@ inline constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::kCount)
     {Reason::kBadTime, "bad_time", "ts is not an RFC 3339 time that exists."},
     {Reason::kUnknownType, "unknown_type", "`type` names a kind of event that gapwatch does not know."},
     {Reason::kConflictingFields, "conflicting_fields", "Fields that exclude each other stand together."},
+    {Reason::kNotCsv, "not_csv", "The value is not comma-separated lines below a line of names."},
+    {Reason::kNotAvro, "not_avro", "The value is not what its Avro schema says."},
+    {Reason::kUnknownMagic, "unknown_magic", "The value does not begin with the byte 0, as Confluent's framing does."},
+    {Reason::kUnknownSchema, "unknown_schema", "The mapping has no schema of this id."},
+    {Reason::kUnknownLabel, "unknown_label", "The mapping's labels do not say what this label is worth."},
+    {Reason::kError, "error", "The generation or the evaluation failed (error_when), and no scorer is named that missed it."},
+    {Reason::kUnscored, "unscored", "The response exists and was not judged. Only `gapwatch decode` skips it: it is counted, as unscored."},
+    {Reason::kNoEvents, "no_events", "The record has nothing to count in it: its lists are empty, or drop_when left nothing."},
 }};
 
 constexpr std::string_view word(Reason reason) { return kReasons[static_cast<std::size_t>(reason)].word; }

@@ -44,8 +44,10 @@ struct Event {
   std::optional<double> propensity;
   std::span<const RouteWeight> propensities;
   std::optional<std::uint64_t> draw;      // absent: the record's own position is its identity
+  std::optional<std::uint64_t> sequence;  // place in order of request among the prompt's; below 2^63
   std::uint32_t successes = 0, trials = 0;  // kCounts
   std::optional<TimeMs> time;
+  std::uint64_t arrival = 0;  // the record's number in its partition: where a response without a draw stands
 };
 
 // What applying an event did. Names are the `result` labels of events_total.

@@ -50,6 +50,20 @@ std::string route_key(std::string_view place, std::string_view router, std::stri
   return out.take();
 }
 
+std::string partition_evidence_key(std::string_view place, std::string_view monitor) {
+  return key_prefix(KeyKind::kPartitionEvidence, place).append(monitor);
+}
+
+std::string prompt_evidence_key(std::string_view place, std::string_view monitor, std::string_view prompt) {
+  ByteWriter out;
+  out.rest(key_prefix(KeyKind::kPromptEvidence, place));
+  out.string(monitor);
+  out.rest(prompt);
+  return out.take();
+}
+
+std::string monitor_key(std::string_view monitor) { return key_prefix(KeyKind::kMonitor, monitor); }
+
 Result<PartitionPlace> parse_offset_key(std::string_view key) {
   ByteReader in(key);
   if (in.u8() != static_cast<std::uint8_t>(KeyKind::kOffset)) return damaged("an offset's key");
@@ -77,6 +91,15 @@ Result<RouteName> parse_route_key(std::string_view rest) {
   name.eval = std::string(in.string());
   name.prompt = std::string(in.rest());
   if (!in.ok()) return damaged("a routing decision's key");
+  return name;
+}
+
+Result<PromptEvidenceName> parse_prompt_evidence_key(std::string_view rest) {
+  ByteReader in(rest);
+  PromptEvidenceName name;
+  name.monitor = std::string(in.string());
+  name.prompt = std::string(in.rest());
+  if (!in.ok()) return damaged("the key of a prompt's evidence");
   return name;
 }
 

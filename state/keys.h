@@ -1,7 +1,7 @@
 // Keys of the store and the small values (state/FORMAT.md).
 //
 // Everything of a partition starts with one letter for its kind and the partition's place, so that
-// a partition can be read, moved or dropped by prefix.
+// a partition can be read, moved or dropped by prefix. The history's keys are in history.cc.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,16 @@ namespace gapwatch::state {
 inline constexpr char kMetaKey[] = "M";
 inline constexpr std::uint32_t kFormatVersion = 1;
 
-enum class KeyKind : char { kOffset = 'O', kName = 'N', kRow = 'R', kRoute = 'D' };
+enum class KeyKind : char {
+  kOffset = 'O',
+  kName = 'N',
+  kRow = 'R',
+  kRoute = 'D',
+  kPartitionEvidence = 'P',
+  kPromptEvidence = 'E',
+  kMonitor = 'A',  // not of a partition
+  kHistory = 'H',  // nor this
+};
 
 std::string partition_place(std::string_view topic, std::int32_t partition);
 // The prefix of all keys of this kind in the partition.
@@ -27,6 +36,10 @@ std::string offset_key(std::string_view place);
 std::string name_key(std::string_view place, std::uint32_t id);
 std::string row_key(std::string_view place, std::string_view eval, std::string_view scorer, std::string_view prompt);
 std::string route_key(std::string_view place, std::string_view router, std::string_view eval, std::string_view prompt);
+
+std::string partition_evidence_key(std::string_view place, std::string_view monitor);
+std::string prompt_evidence_key(std::string_view place, std::string_view monitor, std::string_view prompt);
+std::string monitor_key(std::string_view monitor);
 
 struct PartitionPlace {
   std::string topic;
@@ -45,6 +58,11 @@ struct RouteName {
   std::string router, eval, prompt;
 };
 Result<RouteName> parse_route_key(std::string_view rest);
+
+struct PromptEvidenceName {
+  std::string monitor, prompt;
+};
+Result<PromptEvidenceName> parse_prompt_evidence_key(std::string_view rest);
 
 std::string encode_decision(const Decision& decision, const Catalog& catalog);
 Status decode_decision(std::string_view bytes, Catalog& catalog, Decision& decision);

@@ -9,7 +9,7 @@
 namespace gapwatch::state {
 
 Ledger::Ledger(const config::Settings& settings, Store* store)
-    : settings_(settings), store_(store), catalog_(settings) {}
+    : settings_(settings), store_(store), catalog_(settings), book_(catalog_, settings) {}
 
 Status Ledger::open() {
   if (store_ == nullptr) return {};
@@ -23,7 +23,7 @@ Status Ledger::open() {
       return refuse("the state is of format " + std::to_string(version) + ", this gapwatch reads format " +
                     std::to_string(kFormatVersion) + "; use the version that wrote it, or a new folder");
     }
-    return {};
+    return book_.load(*store_);
   }
   bool empty = true;
   auto status = store_->scan("", [&](std::string_view, std::string_view) -> Status {
@@ -41,20 +41,34 @@ Status Ledger::open() {
 
 void Ledger::replace_monitors() {
   catalog_.replace_monitors();
-  for (auto& [place, shard] : shards_) shard->forget_sums();
+  book_.monitors_replaced();
+  for (auto& [place, shard] : shards_) {
+    shard->forget_sums();
+    shard->evidence_monitors_replaced();
+  }
 }
 
 Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, std::int32_t partition) {
-  auto shard = std::make_unique<Shard>(catalog_, settings_, topic, partition);
+  drop_partition(topic, partition);
+  auto shard = std::make_unique<Shard>(catalog_, book_, settings_, topic, partition);
   if (store_ != nullptr) {
-    if (auto status = shard->load(*store_); !status) return status.error();
+    // Half: evidence comes on top.
+    const auto cache = settings_.state.cache_bytes / 2, held = cached_bytes();
+    if (auto status = shard->load(*store_, cache > held ? cache - held : 0); !status) return status.error();
   }
   const auto next = shard->next_offset();
   shards_[{topic, partition}] = std::move(shard);
   return next;
 }
 
-void Ledger::drop_partition(const std::string& topic, std::int32_t partition) { shards_.erase({topic, partition}); }
+void Ledger::drop_partition(const std::string& topic, std::int32_t partition) {
+  const auto at = shards_.find({topic, partition});
+  if (at == shards_.end()) return;
+  if (at->second->unsaved()) book_.roll_back();
+  shards_.erase(at);
+  looked_at_.clear();
+  split_ = {};
+}
 
 Shard* Ledger::shard(const std::string& topic, std::int32_t partition) {
   const auto at = shards_.find({topic, partition});
@@ -79,21 +93,58 @@ Status Ledger::take_all() {
 
 Status Ledger::checkpoint() {
   if (store_ == nullptr) {
-    for (auto& [place, shard] : shards_) shard->saved();
+    all_saved();
     return {};
   }
   WriteBatch batch;
   for (auto& [place, shard] : shards_) {
     if (shard->unsaved()) shard->collect(batch);
   }
-  if (batch.entries.empty()) return {};
+  book_.collect(batch);
+  if (batch.entries.empty()) return store_->usable();
+  if (const auto* error = failure()) return *error;
   if (auto status = store_->write(batch); !status) return status;
-  for (auto& [place, shard] : shards_) shard->saved();
+  all_saved();
+  make_room();
   return {};
 }
 
+void Ledger::all_saved() {
+  for (auto& [place, shard] : shards_) shard->saved();
+  book_.saved();
+}
+
+// Down to three quarters, so that not every checkpoint needs to.
+void Ledger::make_room() {
+  if (!cache_full()) return;
+  for (auto& [place, shard] : shards_) shard->refresh();
+  const double share = 0.75 * static_cast<double>(settings_.state.cache_bytes) / static_cast<double>(cached_bytes());
+  for (auto& [place, shard] : shards_) {
+    shard->evict(static_cast<std::uint64_t>(share * static_cast<double>(shard->cached_bytes())));
+  }
+}
+
+std::uint64_t Ledger::cached_bytes() const {
+  std::uint64_t total = 0;
+  for (const auto& [place, shard] : shards_) total += shard->cached_bytes();
+  return total;
+}
+
+std::uint64_t Ledger::prompts_in_store() const {
+  std::uint64_t total = 0;
+  for (const auto& [place, shard] : shards_) total += shard->rows_in_store();
+  return total;
+}
+
+const Error* Ledger::failure() const {
+  for (const auto& [place, shard] : shards_) {
+    if (const auto* error = shard->failure()) return error;
+  }
+  return nullptr;
+}
+
 bool Ledger::unsaved() const {
-  return std::any_of(shards_.begin(), shards_.end(), [](const auto& entry) { return entry.second->unsaved(); });
+  return book_.unsaved() || std::any_of(shards_.begin(), shards_.end(), [](const auto& entry) { return entry.second->unsaved(); });
 }
 
 std::size_t Ledger::dirty_rows() const {
@@ -103,6 +154,31 @@ std::size_t Ledger::dirty_rows() const {
 
 void Ledger::refresh() {
   for (auto& [place, shard] : shards_) shard->refresh();
+  look_for_split_prompts();
+}
+
+void Ledger::look_for_split_prompts() {
+  constexpr std::uint32_t kRowsAtATime = 50'000;
+  if (shards_.size() < 2) return;
+  std::uint32_t left = kRowsAtATime;
+  for (const auto& [place, shard] : shards_) {
+    auto& next = looked_at_[shard.get()];
+    for (; next < shard->rows().size() && left > 0; ++next, --left) look_for_split_prompt(*shard, shard->rows()[next]);
+  }
+}
+
+// A row counts where one that was looked at before has its prompt, so each pair once.
+void Ledger::look_for_split_prompt(const Shard& shard, const Row& row) {
+  for (const auto& [place, other] : shards_) {
+    if (other.get() == &shard) continue;
+    const auto index = other->find(row.channel, row.prompt);
+    if (!index || *index >= looked_at_[other.get()]) continue;
+    ++split_.count;
+    if (!split_.example.empty()) return;
+    split_.example = std::string(row.prompt) + " of " + catalog_.at(row.channel).eval_name + " on " + shard.topic() + "/" +
+                     std::to_string(shard.partition()) + " and " + place.first + "/" + std::to_string(place.second);
+    return;
+  }
 }
 
 namespace {
@@ -122,16 +198,29 @@ void merge(MonitorSums& into, const MonitorSums& part) {
 MonitorMoment Ledger::moment(MonitorIndex index) const {
   const auto& monitor = *catalog_.monitors()[index];
   MonitorMoment moment{monitor.config, catalog_.at(monitor.channel).eval_name, catalog_.at(monitor.channel).scorer,
-                       monitor.pool,   monitor.spec,                           {}};
+                       monitor.pool,   monitor.spec,                           {}, {}};
   moment.sums.pool = stats::PoolSums(monitor.spec);
-  for (const auto& [place, shard] : shards_) merge(moment.sums, shard->sums(index));
+  std::vector<const MonitorPart*> parts;
+  for (const auto& [place, shard] : shards_) {
+    merge(moment.sums, shard->sums(index));
+    if (const auto* part = shard->evidence().part(index)) parts.push_back(part);
+  }
+  if (monitor.config.evidence.enabled) {
+    const auto* known = book_.known(index);
+    moment.evidence = evidence_moment(known != nullptr ? *known : MonitorEvidence(), parts);
+    moment.evidence->margin_on = monitor.config.evidence.margin != config::MarginBets::kOff;
+  }
   return moment;
 }
 
-MonitorSums Ledger::recount(MonitorIndex index) const {
+Result<MonitorSums> Ledger::recount(MonitorIndex index) const {
   MonitorSums sums;
   sums.pool = stats::PoolSums(catalog_.monitors()[index]->spec);
-  for (const auto& [place, shard] : shards_) merge(sums, shard->recount(index));
+  for (const auto& [place, shard] : shards_) {
+    auto part = shard->recount(index);
+    if (!part) return part.error();
+    merge(sums, *part);
+  }
   return sums;
 }
 
@@ -147,39 +236,79 @@ std::uint64_t Ledger::prompts() const {
   return total;
 }
 
-TableSnapshot Ledger::snapshot(MonitorIndex index, std::size_t max_draw_cells) const {
+namespace {
+
+// One row as a monitor sees it.
+struct SeenRow {
+  std::vector<stats::CellCount> cells;  // by pool; empty: nothing of the pool
+  std::vector<stats::DrawSet> draws;
+  std::vector<std::pair<RouterId, std::vector<double>>> weights;
+};
+
+SeenRow see(const Row& row, const MonitorDef& monitor, const Catalog& catalog, bool with_draws, RowView& view) {
+  SeenRow seen;
+  view.fill(row, monitor);
+  if (!view.any) return seen;
+  seen.cells = view.cells;
+  for (std::size_t m = 0; with_draws && m < view.draws.size(); ++m) {
+    seen.draws.push_back(view.draws[m] != nullptr ? *view.draws[m] : stats::DrawSet());
+  }
+  if (row.routes == nullptr) return seen;
+  for (const auto& decision : row.routes->decisions) {
+    if (view.fill_weights(decision, monitor, catalog)) seen.weights.emplace_back(decision.router, view.weights);
+  }
+  return seen;
+}
+
+void append(TableSnapshot& snapshot, const Row& row, SeenRow seen, const Catalog& catalog) {
+  auto& table = snapshot.table;
+  table.prompts.emplace_back(row.prompt);
+  table.cells.insert(table.cells.end(), seen.cells.begin(), seen.cells.end());
+  snapshot.slices.push_back(catalog.slice_name(row.slice));
+  for (auto& draws : seen.draws) snapshot.draws.push_back(std::move(draws));
+  for (auto& [router, weights] : seen.weights) {
+    auto& by_prompt = snapshot.routers[catalog.router_name(router)];
+    by_prompt.resize(table.prompts.size() - 1);
+    by_prompt.push_back(std::move(weights));
+  }
+}
+
+}  // namespace
+
+Result<TableSnapshot> Ledger::snapshot(MonitorIndex index, std::size_t max_draw_cells) const {
   const auto& monitor = *catalog_.monitors()[index];
   const auto pool = monitor.pool.size();
-  std::vector<const Row*> rows;
+  std::vector<PlacedRow> rows;
   for (const auto& [place, shard] : shards_) {
     for (const auto& row : shard->rows()) {
-      if (row.channel == monitor.channel && (!monitor.slice || row.slice == *monitor.slice)) rows.push_back(&row);
+      if (row.channel == monitor.channel && (!monitor.slice || row.slice == *monitor.slice)) rows.push_back({&row, shard.get()});
     }
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->prompt < b->prompt; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const PlacedRow& a, const PlacedRow& b) { return a.row->prompt < b.row->prompt; });
   const bool with_draws = rows.size() * pool <= max_draw_cells;
 
   TableSnapshot snapshot;
+  auto shares = attribution(index, monitor, rows, catalog_, kAttributedCells);
+  if (!shares) return shares.error();
+  snapshot.attribution = std::move(*shares);
   snapshot.table.policies = monitor.pool;
   snapshot.table.cells.reserve(rows.size() * pool);
   RowView view;
-  for (const Row* row : rows) {
-    view.fill(*row, monitor);
-    if (!view.any) continue;
-    auto& table = snapshot.table;
-    table.prompts.emplace_back(row->prompt);
-    table.cells.insert(table.cells.end(), view.cells.begin(), view.cells.end());
-    snapshot.slices.push_back(catalog_.slice_name(row->slice));
-    for (std::size_t m = 0; with_draws && m < pool; ++m) {
-      snapshot.draws.push_back(view.draws[m] != nullptr ? *view.draws[m] : stats::DrawSet());
-    }
-    if (row->routes == nullptr) continue;
-    for (const auto& decision : row->routes->decisions) {
-      if (!view.fill_weights(decision, monitor, catalog_)) continue;
-      auto& by_prompt = snapshot.routers[catalog_.router_name(decision.router)];
-      by_prompt.resize(table.prompts.size() - 1);
-      by_prompt.push_back(view.weights);
-    }
+  // Rows that only the store has come in its order.
+  std::map<const Shard*, std::vector<SeenRow>> stored;
+  for (const auto& [place, shard] : shards_) {
+    if (shard->rows_in_store() == 0) continue;
+    auto& seen = stored[shard.get()];
+    seen.resize(shard->rows().size());
+    auto status = shard->for_each_row(monitor.channel, [&](const Row& row) {
+      if (row.in_store) seen[row.index] = see(row, monitor, catalog_, with_draws, view);
+    });
+    if (!status) return status.error();
+  }
+  for (const auto& [row, shard] : rows) {
+    auto seen = row->in_store ? std::move(stored.at(shard)[row->index]) : see(*row, monitor, catalog_, with_draws, view);
+    if (!seen.cells.empty()) append(snapshot, *row, std::move(seen), catalog_);
   }
   for (auto& [router, by_prompt] : snapshot.routers) by_prompt.resize(snapshot.table.prompts.size());
   return snapshot;

@@ -19,6 +19,8 @@
 #include "config/settings.h"
 #include "state/catalog.h"
 #include "state/event.h"
+#include "state/evidence_book.h"
+#include "state/evidence_moment.h"
 #include "state/shard.h"
 #include "state/store.h"
 
@@ -31,6 +33,7 @@ struct MonitorMoment {
   std::vector<std::string> pool;
   stats::SumsSpec spec;
   MonitorSums sums;
+  std::optional<EvidenceMoment> evidence;  // none where it is off
 };
 
 // One monitor's rows at one moment, for everything that needs the table: prompts by name, pool by name.
@@ -39,6 +42,7 @@ struct TableSnapshot {
   std::vector<std::string> slices;          // by prompt
   std::vector<stats::DrawSet> draws;        // prompts x pool, or empty: left out because the table is large
   std::map<std::string, std::vector<std::vector<double>>> routers;  // name -> by prompt: pool weights, or empty
+  std::vector<PolicyEvidenceShare> attribution;  // by policy name
 };
 
 class Ledger {
@@ -59,9 +63,12 @@ class Ledger {
   // Every partition in the store is taken on: for inspection and export.
   Status take_all();
 
-  // Makes everything counted so far durable. kRetry: nothing was lost, call again later.
+  // Makes everything counted so far durable, and lets go of rows where the cache is full. kRetry: nothing was lost,
+  // call again later.
   Status checkpoint();
   bool unsaved() const;
+  // Whether the store still is where it was; without one: always.
+  bool store_usable() const { return store_ == nullptr || store_->usable().ok(); }
   std::size_t dirty_rows() const;
 
   // Brings every shard's sums up to date; the moments below are of the last refresh.
@@ -69,24 +76,51 @@ class Ledger {
   std::size_t monitor_count() const { return catalog_.monitors().size(); }
   MonitorMoment moment(MonitorIndex monitor) const;
   // `max_draw_cells`: tables of more cells come without draws.
-  TableSnapshot snapshot(MonitorIndex monitor, std::size_t max_draw_cells) const;
+  Result<TableSnapshot> snapshot(MonitorIndex monitor, std::size_t max_draw_cells) const;
   // The sums of refresh() counted afresh from the rows.
-  MonitorSums recount(MonitorIndex monitor) const;
+  Result<MonitorSums> recount(MonitorIndex monitor) const;
+
+  // Memory of rows and evidence has grown beyond state.cache: a checkpoint makes room. Without a store: never.
+  bool cache_full() const { return store_ != nullptr && cached_bytes() > settings_.state.cache_bytes; }
+  std::uint64_t cached_bytes() const;
+  // Prompts of which memory has the name alone, the rest being in the store.
+  std::uint64_t prompts_in_store() const;
+  // What was counted needed something of the store that could not be read: nothing is saved any more. Null: all is well.
+  const Error* failure() const;
 
   // Another look at a channel, from the next refresh() on.
   void add_monitor(const config::Monitor& monitor) { catalog_.add_monitor(monitor); }
   // The settings' monitors changed: from the next refresh() on, those are looked at.
   void replace_monitors();
 
+  // Prompts seen on a second partition, of those held here: their cells are in two rows, and no statistic of a
+  // prompt is right. Of a large state that was just read, rows are looked at bit by bit, with each refresh().
+  struct SplitPrompts {
+    std::uint64_t count = 0;
+    std::string example;  // "prompt of eval on topic/0 and topic/1"
+  };
+  const SplitPrompts& split_prompts() const { return split_; }
+
   const Catalog& catalog() const { return catalog_; }
+  EvidenceBook& book() { return book_; }
+  const config::Settings& settings() const { return settings_; }
   std::uint64_t cells() const;
   std::uint64_t prompts() const;
 
  private:
+  void all_saved();
+  void make_room();
+
   const config::Settings& settings_;
   Store* store_;
   Catalog catalog_;
+  EvidenceBook book_;
   std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
+
+  void look_for_split_prompts();
+  void look_for_split_prompt(const Shard& shard, const Row& row);
+  SplitPrompts split_;
+  std::map<const Shard*, std::uint32_t> looked_at_;  // rows of each shard
 };
 
 }  // namespace gapwatch::state

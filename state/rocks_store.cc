@@ -5,7 +5,11 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <mutex>
+#include <shared_mutex>
 
 #include "state/store.h"
 
@@ -69,13 +73,21 @@ Result<std::unique_ptr<rocksdb::DB>> open_database(const RocksOptions& options) 
   return std::unique_ptr<rocksdb::DB>(db);
 }
 
+// Which folder it is that has this name now; nothing where it holds no database.
+std::optional<std::pair<dev_t, ino_t>> identity(const std::string& path) {
+  struct stat info {};
+  if (::stat((path + "/CURRENT").c_str(), &info) != 0 || ::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return std::pair(info.st_dev, info.st_ino);
+}
+
 class RocksStore final : public Store {
  public:
   RocksStore(RocksOptions options, std::unique_ptr<rocksdb::DB> db)
-      : options_(std::move(options)), db_(std::move(db)) {}
+      : options_(std::move(options)), folder_(identity(options_.path)), db_(std::move(db)) {}
 
   Result<std::optional<std::string>> get(std::string_view key) override {
-    if (auto status = ensure_open(); !status) return status.error();
+    Reading reading(mutex_, std::defer_lock);
+    if (auto status = open_for(reading); !status) return status.error();
     std::string value;
     const auto status = db_->Get(rocksdb::ReadOptions(), slice(key), &value);
     if (status.IsNotFound()) return std::optional<std::string>();
@@ -85,10 +97,11 @@ class RocksStore final : public Store {
 
   Status scan(std::string_view prefix,
               const std::function<Status(std::string_view, std::string_view)>& visit) override {
-    if (auto status = ensure_open(); !status) return status;
-    rocksdb::ReadOptions reading;
-    reading.fill_cache = false;
-    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(reading));
+    Reading reading(mutex_, std::defer_lock);
+    if (auto status = open_for(reading); !status) return status;
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options));
     for (it->Seek(slice(prefix)); it->Valid() && it->key().starts_with(slice(prefix)); it->Next()) {
       const auto key = it->key(), value = it->value();
       if (auto status = visit({key.data(), key.size()}, {value.data(), value.size()}); !status) return status;
@@ -98,20 +111,31 @@ class RocksStore final : public Store {
   }
 
   Status write(const WriteBatch& batch) override {
+    if (auto status = usable(); !status) return status;
     rocksdb::WriteBatch rocks;
     for (const auto& [key, value] : batch.entries) {
       const auto status = value ? rocks.Put(slice(key), slice(*value)) : rocks.Delete(slice(key));
       if (!status.ok()) return explain(options_.path, status);
     }
     if (auto status = ensure_room(rocks.GetDataSize()); !status) return status;
-    if (auto status = ensure_open(); !status) return status;
+    Reading reading(mutex_, std::defer_lock);
+    if (auto status = open_for(reading); !status) return status;
     rocksdb::WriteOptions writing;
     writing.sync = true;
     const auto status = db_->Write(writing, &rocks);
     if (status.ok()) return {};
     // A database that failed to write takes nothing more; opened anew it holds what was durable before.
+    reading.unlock();
+    const std::unique_lock alone(mutex_);
     db_.reset();
     return explain(options_.path, status);
+  }
+
+  // RocksDB writes on into files that were deleted.
+  Status usable() override {
+    if (folder_ && identity(options_.path) == folder_) return {};
+    return retry("state folder " + options_.path + " was deleted or replaced while it was in use; nothing is saved. Put it "
+                 "back and counting goes on, or restart gapwatch to count from what is there now");
   }
 
   std::uint64_t size_bytes() const override {
@@ -125,11 +149,19 @@ class RocksStore final : public Store {
   }
 
  private:
-  Status ensure_open() {
-    if (db_) return {};
-    auto opened = open_database(options_);
-    if (!opened) return opened.error();
-    db_ = std::move(*opened);
+  using Reading = std::shared_lock<std::shared_mutex>;
+
+
+  // The database stays open while `reading` is held.
+  Status open_for(Reading& reading) {
+    for (reading.lock(); !db_; reading.lock()) {
+      reading.unlock();
+      const std::unique_lock alone(mutex_);
+      if (db_) continue;
+      auto opened = open_database(options_);
+      if (!opened) return opened.error();
+      db_ = std::move(*opened);
+    }
     return {};
   }
 
@@ -142,6 +174,8 @@ class RocksStore final : public Store {
   }
 
   const RocksOptions options_;
+  const std::optional<std::pair<dev_t, ino_t>> folder_;  // what was opened
+  std::shared_mutex mutex_;  // of the pointer
   std::unique_ptr<rocksdb::DB> db_;  // null after a failed write, until the next call
 };
 

@@ -4,26 +4,32 @@
 // row may be shorter than the channel is wide: cells beyond its end are empty.
 // Counts: trials = judged draws, identified or not, plus pre-counted ones; successes <= trials <= 2^31 - 1.
 //
-// Threads: as a plain value. Cost: 40 bytes a cell, draws beyond the 64th of a cell apart.
+// Threads: as a plain value. Cost: 40 bytes a cell, draws beyond the 64th of a cell apart, and
+// where events tell their time 56 bytes a cell and four a draw, in the shard.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "state/draw_times.h"
 #include "stats/draw_set.h"
 
 namespace gapwatch::state {
 
 inline constexpr std::uint32_t kMaxCount = (1u << 31) - 1;
 
+inline constexpr std::uint32_t kNoTimes = UINT32_MAX;
+
 struct Cell {
   std::uint32_t trials = 0;
   std::uint32_t successes = 0;
   std::uint32_t unscored = 0;
+  std::uint32_t times = kNoTimes;  // of its draws: an index into the shard's
   stats::DrawSet draws;
 
   bool empty() const { return trials == 0 && unscored == 0; }  // every draw is counted in one of them
@@ -48,6 +54,9 @@ struct Row {
   std::uint32_t number = 0; // in the channel, of this shard
   bool touched = false;     // the running sums have it as it was, until the next refresh
   bool unsaved = false;     // differs from the store
+  bool in_store = false;    // its cells are there alone, `cells` is empty
+  bool used = false;        // since the shard last looked for rows to let go of
+  std::uint32_t bytes = 0;  // of memory that letting go of its cells gives back, as last looked at
   RouteSet* routes = nullptr;
   std::vector<Cell> cells;
 };
@@ -56,11 +65,13 @@ struct Row {
 
 // Policies in a stored row are ids of the partition's own dictionary. An encoder is given the id of
 // each column, a decoder the column of each id.
-std::string encode_row(const Row& row, std::string_view slice, const std::vector<std::uint32_t>& id_of_column);
+std::string encode_row(const Row& row, std::string_view slice, const std::vector<std::uint32_t>& id_of_column,
+                       const std::deque<DrawTimes>& times);
 
 struct DecodedCell {
   std::uint32_t policy_id = 0;
-  Cell cell;
+  Cell cell;  // without times
+  DrawTimes times;
 };
 struct DecodedRow {
   std::string slice;

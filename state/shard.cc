@@ -30,12 +30,14 @@ void count(Cell& cell, DrawOutcome outcome, int sign) {
 
 }  // namespace
 
-Shard::Shard(Catalog& catalog, const config::Settings& settings, std::string topic, std::int32_t partition)
+Shard::Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+             std::int32_t partition)
     : catalog_(catalog),
       settings_(settings),
       topic_(std::move(topic)),
       partition_(partition),
-      place_(partition_place(topic_, partition)) {}
+      place_(partition_place(topic_, partition)),
+      evidence_(catalog, book, rows_, place_) {}
 
 Row* Shard::find_row(ChannelId channel, std::string_view prompt) {
   const auto at = row_of_.find({channel.value, prompt});
@@ -59,7 +61,13 @@ Row& Shard::add_row(ChannelId channel, std::string_view prompt) {
 }
 
 Cell& Shard::cell(Row& row, std::uint32_t column) {
-  if (column >= row.cells.size()) row.cells.resize(column + 1);
+  if (column >= row.cells.size()) {
+    const auto before = row.cells.capacity();
+    row.cells.resize(column + 1);
+    const auto grown = (row.cells.capacity() - before) * sizeof(Cell);
+    row.bytes += static_cast<std::uint32_t>(grown);
+    cached_bytes_ += grown;
+  }
   return row.cells[column];
 }
 
@@ -118,6 +126,11 @@ void Shard::prefetch(std::span<const Aim> aims, std::span<const Event> events) c
   each_cell([](const Cell& cell, const Event& event) {
     if (event.draw.value_or(0) >= 64) cell.draws.prefetch();
   });
+  for (const bool deeper : {false, true}) {
+    for (const auto& aim : aims) {
+      if (aim.row != nullptr) evidence_.prefetch(*aim.row, deeper);
+    }
+  }
 }
 
 ApplyResult Shard::apply_at(Aim aim, const Event& event) {
@@ -126,10 +139,12 @@ ApplyResult Shard::apply_at(Aim aim, const Event& event) {
 
   Row* row = aim.row != nullptr ? aim.row : find_row(aim.channel, event.prompt);
   if (row == nullptr) {
-    if (event.kind == EventKind::kRetract) return {Applied::kUnmatched, {}};
+    const bool remembered = event.time && event.draw && settings_.events.later_wins;
+    if (event.kind == EventKind::kRetract && !remembered) return {Applied::kUnmatched, {}};
     if (rows_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
     row = &add_row(aim.channel, event.prompt);
   }
+  if (!here(*row)) return {Applied::kRejected, "unreadable"};
   if (!event.slice.empty() && catalog_.slice_name(row->slice) != event.slice) {
     touch(*row);
     row->slice = catalog_.slice(event.slice);
@@ -152,14 +167,32 @@ void Shard::change(Row& row, Cell& target, DrawOutcome before, DrawOutcome now) 
   cells_ += !target.empty();
 }
 
+// Equal times leave it to the order of the stream. An event without a time changes none.
+bool Shard::superseded(Row& row, Cell& target, const Event& event) {
+  if (!event.time || !event.draw || !settings_.events.later_wins) return false;
+  if (target.times == kNoTimes) {
+    target.times = add_times({});
+  }
+  auto& times = times_[target.times];
+  const auto known = times.get(*event.draw);
+  if (known && *event.time < *known) return true;
+  if (known && *event.time == *known) return false;
+  times.set(*event.draw, *event.time);
+  mark_unsaved(row);
+  return false;
+}
+
 ApplyResult Shard::apply_draw(Row& row, std::uint32_t column, const Event& event) {
   const auto now = code(event.outcome);
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
+  const bool late = superseded(row, target, event);
   if (before == now) return {Applied::kDuplicate, {}};
+  if (late) return {Applied::kCorrection, kSuperseded};
   if (std::max(target.trials, target.unscored) >= kMaxCount) return {Applied::kRejected, "count_overflow"};
   change(row, target, before, now);
   if (event.draw) target.draws.exchange(*event.draw, now);
+  evidence_.changed(row, column, event, before, now);
   return {before == DrawOutcome::kAbsent ? Applied::kApplied : Applied::kCorrection, {}};
 }
 
@@ -178,9 +211,11 @@ ApplyResult Shard::apply_counts(Row& row, std::uint32_t column, const Event& eve
 ApplyResult Shard::apply_retract(Row& row, std::uint32_t column, const Event& event) {
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
+  if (superseded(row, target, event)) return {Applied::kUnmatched, kSuperseded};
   if (before == DrawOutcome::kAbsent) return {Applied::kUnmatched, {}};
   change(row, target, before, DrawOutcome::kAbsent);
   target.draws.exchange(*event.draw, DrawOutcome::kAbsent);
+  evidence_.changed(row, column, event, before, DrawOutcome::kAbsent);
   return {Applied::kRetracted, {}};
 }
 
@@ -209,6 +244,7 @@ ApplyResult Shard::apply_route(const Event& event) {
   for (std::uint32_t channel = 0; channel < catalog_.channel_count(); ++channel) {
     if (catalog_.at({channel}).eval != eval) continue;
     if (Row* row = find_row({channel}, event.prompt)) {
+      if (!here(*row)) return {Applied::kRejected, "unreadable"};
       withdraw_routes(*row);
       touch(*row);
     }

@@ -5,8 +5,12 @@
 // next refresh() replaces the row in the sums, so a row that many events hit between two refreshes
 // is summed once. Sums are read after refresh() only.
 //
+// Of a row that was not used of late memory holds the name and no more (evict()): its cells, draws, times and
+// evidence are in the store, and come back when an event needs them.
+//
 // Threads: owned by the ledger's thread. Cost of an event: two hash lookups and one cell, whatever
-// the number of prompts; events applied together wait for memory together.
+// the number of prompts; events applied together wait for memory together. A row that comes back costs a read of
+// the store.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -22,6 +26,7 @@
 
 #include "state/catalog.h"
 #include "state/event.h"
+#include "state/evidence_shard.h"
 #include "state/row.h"
 #include "state/store.h"
 #include "state/summed_rows.h"
@@ -54,16 +59,20 @@ struct RowView {
 
 struct ApplyResult {
   Applied applied = Applied::kApplied;
-  std::string_view reason;  // of kRejected: a fixed word
+  std::string_view reason;  // of kRejected: a fixed word; kSuperseded where a later event came first
 };
+
+inline constexpr std::string_view kSuperseded = "superseded";
 
 class Shard {
  public:
   // `topic` and `partition` are the shard's place in the store.
-  Shard(Catalog& catalog, const config::Settings& settings, std::string topic, std::int32_t partition);
+  Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+        std::int32_t partition);
 
-  // Reads everything of this partition. Refuses damaged state, naming the key.
-  Status load(Store& store);
+  // Reads everything of this partition, and keeps rows in memory up to about `cache` bytes. Refuses damaged state,
+  // naming the key. The store must outlive the shard.
+  Status load(Store& store, std::uint64_t cache = UINT64_MAX);
 
   // One after the other, in order; results[i] is of events[i].
   void apply(std::span<const Event> events, std::span<ApplyResult> results);
@@ -83,15 +92,38 @@ class Shard {
   void forget_sums();
   const MonitorSums& sums(MonitorIndex monitor) const { return parts_[monitor].sums; }
   // The same, counted afresh from the rows: what refresh() must equal.
-  MonitorSums recount(MonitorIndex monitor) const;
+  Result<MonitorSums> recount(MonitorIndex monitor) const;
 
   // Appends what changed since the last save, rows sorted by key, and the offset. After the batch is
   // durable call saved(); if it never becomes so, the next collect() has it again.
   void collect(WriteBatch& batch);
   void saved();
-  bool unsaved() const { return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty(); }
+  bool unsaved() const {
+    return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty() || evidence_.unsaved();
+  }
 
+  // Memory that evict() can free.
+  std::uint64_t cached_bytes() const { return cached_bytes_ + evidence_.cached_bytes(); }
+  // Lets go of rows not used of late that are saved and in the sums, until at most `most` bytes are left.
+  void evict(std::uint64_t most);
+  std::uint64_t rows_in_store() const { return rows_in_store_; }
+  // Every row of the channel (of all, without one) with its cells. A row that is in the store alone is a copy, good
+  // for the call, without times. In no particular order.
+  using EachRow = std::function<void(const Row&)>;
+  Status for_each_row(std::optional<ChannelId> channel, const EachRow& visit) const;
+  // Trials and successes of one cell.
+  Result<stats::CellCount> count_of(const Row& row, std::uint32_t column) const;
+  // What was needed could not be read from the store: what came since is not counted right and must not be saved.
+  const Error* failure() const { return failure_ ? &*failure_ : evidence_.failure(); }
+
+  const ShardEvidence& evidence() const { return evidence_; }
+  void evidence_monitors_replaced() { evidence_.monitors_replaced(); }
   const std::deque<Row>& rows() const { return rows_; }
+  // The index of a prompt's row, if there is one.
+  std::optional<std::uint32_t> find(ChannelId channel, std::string_view prompt) const {
+    const auto at = row_of_.find({channel.value, prompt});
+    return at == row_of_.end() ? std::nullopt : std::optional(at->second);
+  }
   using Routes = std::map<std::pair<std::uint32_t, std::string>, RouteSet, std::less<>>;  // by (eval id, prompt)
   const Routes& routes() const { return routes_; }
   std::uint64_t cells() const { return cells_; }  // with anything in them
@@ -137,6 +169,8 @@ class Shard {
   };
   bool up_to_date(MonitorIndex monitor) const;
   void renew(Part& part, const MonitorDef& monitor, const Row& row);
+  bool look(const MonitorDef& monitor, const Row& row);
+  void remember(Part& part, const Row& row, bool in, const stats::PairedCount& paired);
   void withdraw_routes(const Row& row);
   void enter_routes(MonitorSums& sums, const MonitorDef& monitor, const Row& row, const stats::PromptView& prompt, int sign,
                     RowView& view) const;
@@ -144,12 +178,21 @@ class Shard {
   void prefetch(std::size_t touched) const;
 
   ApplyResult apply_draw(Row& row, std::uint32_t column, const Event& event);
+  // Whether an event on this draw with a later time was applied before; else its time is the latest now.
+  bool superseded(Row& row, Cell& cell, const Event& event);
   ApplyResult apply_counts(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_retract(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_route(const Event& event);
   RouteSet& route_set(std::uint32_t eval, std::string_view prompt);
 
-  Status load_row(std::string_view key, std::string_view value, const std::vector<std::string>& names);
+  Status load_row(std::string_view key, std::string_view value);
+  Status fill_cells(Row& row, DecodedRow decoded);
+  Result<Row> copy_of(const Row& row, std::string_view value) const;
+  bool here(Row& row);
+  Status read_back(Row& row);
+  void let_go(Row& row);
+  void weigh(Row& row);
+  std::uint32_t add_times(DrawTimes times);
   Status load_route(std::string_view key, std::string_view value);
   std::string row_key(const Row& row) const;
   const std::vector<std::uint32_t>& dictionary_of(ChannelId channel, WriteBatch& batch);
@@ -163,11 +206,19 @@ class Shard {
   std::deque<Row> rows_;
   std::deque<std::string> prompt_names_;
   boost::unordered_flat_map<RowKey, std::uint32_t, RowKeyHash> row_of_;
+  std::deque<DrawTimes> times_;  // of the cells that have any
+  std::vector<std::uint32_t> free_times_;
   std::vector<std::uint32_t> touched_rows_, unsaved_rows_;
   std::uint64_t cells_ = 0;
+  Store* store_ = nullptr;  // what load() read from
+  std::uint64_t cached_bytes_ = 0, rows_in_store_ = 0;
+  std::size_t hand_ = 0;  // where evict() goes on
+  std::optional<Error> failure_;
   std::uint32_t last_channel_ = UINT32_MAX;
   std::vector<std::uint32_t> rows_in_channel_;
   std::string version_scratch_;
+
+  ShardEvidence evidence_;
 
   Routes routes_;
   std::vector<std::pair<std::string, std::string>> new_routes_;                    // stored key and value

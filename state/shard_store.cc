@@ -38,11 +38,13 @@ void Shard::collect(WriteBatch& batch) {
   collected_names_ = stored_names_;
   const auto first = static_cast<std::ptrdiff_t>(batch.entries.size());
   for (const auto index : unsaved_rows_) {
-    const Row& row = rows_[index];
-    batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch)));
+    Row& row = rows_[index];
+    weigh(row);
+    batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch), times_));
   }
   for (const auto& [key, value] : new_routes_) batch.put(key, value);
   if (next_offset_) batch.put(offset_key(place_), encode_offset(*next_offset_));
+  evidence_.collect(batch);
   std::stable_sort(batch.entries.begin() + first, batch.entries.end(),
                    [](const auto& a, const auto& b) { return a.key < b.key; });
 }
@@ -51,11 +53,12 @@ void Shard::saved() {
   for (const auto index : unsaved_rows_) rows_[index].unsaved = false;
   unsaved_rows_.clear();
   new_routes_.clear();
+  evidence_.saved();
   stored_names_ = collected_names_;
   saved_offset_ = next_offset_;
 }
 
-Status Shard::load_row(std::string_view key, std::string_view value, const std::vector<std::string>& names) {
+Status Shard::load_row(std::string_view key, std::string_view value) {
   auto name = parse_row_key(key.substr(1 + place_.size()));
   if (!name) return name.error();
   auto decoded = decode_row(value);
@@ -63,12 +66,11 @@ Status Shard::load_row(std::string_view key, std::string_view value, const std::
   const auto channel = catalog_.channel(name->eval, name->scorer);
   Row& row = add_row(channel, name->prompt);
   row.slice = catalog_.slice(decoded->slice);
-  for (auto& [policy, stored] : decoded->cells) {
-    if (policy >= names.size()) return refuse("a cell names a policy that the dictionary lacks");
-    cells_ += !stored.empty();
-    cell(row, catalog_.stored_column(channel, names[policy])) = std::move(stored);
+  for (const auto& one : decoded->cells) {
+    if (one.policy_id >= dictionary_.size()) return refuse("a cell names a policy that the dictionary lacks");
+    cells_ += !one.cell.empty();
   }
-  return {};
+  return fill_cells(row, std::move(*decoded));
 }
 
 Status Shard::load_route(std::string_view key, std::string_view value) {
@@ -81,7 +83,8 @@ Status Shard::load_route(std::string_view key, std::string_view value) {
   return {};
 }
 
-Status Shard::load(Store& store) {
+Status Shard::load(Store& store, std::uint64_t cache) {
+  store_ = &store;
   auto offset = store.get(offset_key(place_));
   if (!offset) return offset.error();
   if (*offset) {
@@ -89,15 +92,15 @@ Status Shard::load(Store& store) {
     if (!next) return in_partition(next.error(), topic_, partition_, offset_key(place_));
     next_offset_ = saved_offset_ = *next;
   }
-  std::vector<std::string> names;
+  std::uint32_t names = 0;
   auto status = store.scan(key_prefix(KeyKind::kName, place_), [&](std::string_view, std::string_view value) -> Status {
-    names.emplace_back(value);
+    ++names;
     dictionary_.intern(value);
     return {};
   });
   if (!status) return status;
   stored_names_ = collected_names_ = dictionary_.size();
-  if (stored_names_ != names.size()) {
+  if (stored_names_ != names) {
     return in_partition(refuse("the dictionary names a policy twice"), topic_, partition_, place_);
   }
   const auto each = [&](KeyKind kind, auto&& load_one) {
@@ -106,9 +109,19 @@ Status Shard::load(Store& store) {
       return {};
     });
   };
-  status = each(KeyKind::kRow, [&](auto key, auto value) { return load_row(key, value, names); });
+  status = each(KeyKind::kRow, [&](auto key, auto value) {
+    auto loaded = load_row(key, value);
+    if (loaded && cached_bytes_ > cache) let_go(rows_.back());
+    return loaded;
+  });
   if (!status) return status;
-  return each(KeyKind::kRoute, [&](auto key, auto value) { return load_route(key, value); });
+  status = each(KeyKind::kRoute, [&](auto key, auto value) { return load_route(key, value); });
+  if (!status) return status;
+  const auto row_of = [this](ChannelId channel, std::string_view prompt) -> const Row* { return find_row(channel, prompt); };
+  evidence_.read_from(store);
+  status = each(KeyKind::kPartitionEvidence, [&](auto key, auto value) { return evidence_.load_part(key, value, row_of); });
+  if (!status) return status;
+  return each(KeyKind::kPromptEvidence, [&](auto key, auto value) { return evidence_.load_prompt(key, value, row_of); });
 }
 
 }  // namespace gapwatch::state

@@ -88,6 +88,20 @@ void Shard::enter_routes(MonitorSums& sums, const MonitorDef& monitor, const Row
   }
 }
 
+// Fills the view; whether the row is one of the monitor's.
+bool Shard::look(const MonitorDef& monitor, const Row& row) {
+  if (monitor.slice && row.slice != *monitor.slice) return false;
+  view_.fill(row, monitor);
+  return view_.any;
+}
+
+// What was looked at is in the sums.
+void Shard::remember(Part& part, const Row& row, bool in, const stats::PairedCount& paired) {
+  SummedRow& summed = part.rows.row(row.number);
+  summed = {paired, view_.unscored, in, in && row.routes != nullptr};
+  if (in) std::copy(view_.cells.begin(), view_.cells.end(), part.rows.cells(row.number).begin());
+}
+
 // The row as it is now takes the place of the row as the sums have it.
 void Shard::renew(Part& part, const MonitorDef& monitor, const Row& row) {
   SummedRow& summed = part.rows.row(row.number);
@@ -96,11 +110,7 @@ void Shard::renew(Part& part, const MonitorDef& monitor, const Row& row) {
   const bool was_in = summed.in;
   if (summed.routed) enter_routes(part.sums, monitor, row, before, -1, view_);
 
-  bool in = !monitor.slice || row.slice == *monitor.slice;
-  if (in) {
-    view_.fill(row, monitor);
-    in = view_.any;
-  }
+  const bool in = look(monitor, row);
   const stats::PromptView after{view_.cells, in ? view_.paired() : stats::PairedCount{}};
   if (in && was_in) {
     part.sums.pool.replace(before, after);
@@ -111,8 +121,7 @@ void Shard::renew(Part& part, const MonitorDef& monitor, const Row& row) {
   }
   part.sums.prompts += int{in} - int{was_in};
   part.sums.unscored += (in ? view_.unscored : 0) - (was_in ? summed.unscored : 0);
-  summed = {after.paired, view_.unscored, in, in && row.routes != nullptr};
-  if (in) std::copy(view_.cells.begin(), view_.cells.end(), old_cells.begin());
+  remember(part, row, in, after.paired);
   if (summed.routed) enter_routes(part.sums, monitor, row, after, 1, view_);
 }
 
@@ -158,7 +167,6 @@ void Shard::refresh() {
     row.touched = false;
     for (const auto index : catalog_.at(row.channel).monitors) {
       if (!up_to_date(index)) continue;
-      parts_[index].rows.reach(row.number + 1);
       renew(parts_[index], *catalog_.monitors()[index], row);
     }
   }
@@ -178,10 +186,15 @@ void Shard::rebuild(MonitorIndex index) {
   part.generation = monitor.generation;
   part.sums.pool = stats::PoolSums(monitor.spec);
   part.rows = SummedRows(monitor.columns.size());
-  for (const auto& row : rows_) {
-    if (row.channel != monitor.channel) continue;
-    part.rows.reach(row.number + 1);
+  auto status = for_each_row(monitor.channel, [&](const Row& row) {
     renew(part, monitor, row);
+    if (row.in_store) part.rows.forget(row.number);
+  });
+  if (status) return;
+  if (status.error().action == Action::kRetry) {
+    part.generation = 0;  // the next refresh tries again
+  } else {
+    failure_ = status.error();
   }
 }
 
@@ -191,21 +204,22 @@ void Shard::forget_sums() {
   parts_.clear();
 }
 
-MonitorSums Shard::recount(MonitorIndex index) const {
+Result<MonitorSums> Shard::recount(MonitorIndex index) const {
   const auto& monitor = *catalog_.monitors()[index];
   MonitorSums sums;
   sums.pool = stats::PoolSums(monitor.spec);
   RowView view;
-  for (const auto& row : rows_) {
-    if (row.channel != monitor.channel || (monitor.slice && row.slice != *monitor.slice)) continue;
+  auto status = for_each_row(monitor.channel, [&](const Row& row) {
+    if (monitor.slice && row.slice != *monitor.slice) return;
     view.fill(row, monitor);
-    if (!view.any) continue;
+    if (!view.any) return;
     ++sums.prompts;
     sums.unscored += view.unscored;
     const stats::PromptView prompt{view.cells, view.paired()};
     sums.pool.add(prompt);
     enter_routes(sums, monitor, row, prompt, 1, view);
-  }
+  });
+  if (!status) return status.error();
   drop_unrouted(sums);
   return sums;
 }

@@ -1,6 +1,6 @@
 // Store: the narrow key-value seam the state is kept behind. RocksDB in production, a map in tests.
 //
-// One writer. write() is all or nothing, and durable when it returns. Errors: kRetry is passing (no
+// One writer; get() and scan() are any thread's. write() is all or nothing, and durable when it returns. Errors: kRetry is passing (no
 // room on the disk: the same write may succeed later and nothing was lost), kRefuse is for the operator.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ class Store {
                       const std::function<Status(std::string_view key, std::string_view value)>& visit) = 0;
   virtual Status write(const WriteBatch& batch) = 0;
   virtual std::uint64_t size_bytes() const = 0;
+  // Whether what is written now would be found again; kRetry where the folder was taken away under us.
+  virtual Status usable() { return {}; }
 };
 
 struct RocksOptions {
@@ -54,6 +57,8 @@ Result<std::unique_ptr<Store>> open_rocks_store(const RocksOptions& options);
 // The twin without a disk. fail_next_writes makes the coming writes fail as a full disk does.
 class MemoryStore final : public Store {
  public:
+  MemoryStore() = default;
+  MemoryStore(const MemoryStore& other) : entries_(other.entries_), failing_writes_(other.failing_writes_) {}
   Result<std::optional<std::string>> get(std::string_view key) override;
   Status scan(std::string_view prefix,
               const std::function<Status(std::string_view, std::string_view)>& visit) override;
@@ -64,6 +69,7 @@ class MemoryStore final : public Store {
   const std::map<std::string, std::string, std::less<>>& entries() const { return entries_; }
 
  private:
+  mutable std::mutex mutex_;
   std::map<std::string, std::string, std::less<>> entries_;
   int failing_writes_ = 0;
 };

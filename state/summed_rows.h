@@ -3,7 +3,7 @@
 //
 // Rows are numbered as their channel meets them. One piece of memory a row, found by its number alone.
 //
-// Threads: as a plain value. Cost: O(pool) a row; 32 bytes and 8 a policy.
+// Threads: as a plain value. Cost: O(pool) a row; 56 bytes and 8 a policy, 8 where the row was forgotten.
 #pragma once
 
 #include <cstddef>
@@ -30,32 +30,34 @@ class SummedRows {
   SummedRows() = default;
   explicit SummedRows(std::size_t pool) : pool_(pool) {}
 
-  // Rows below `count` exist, out of the sums until they enter.
-  void reach(std::size_t count) {
-    while (blocks_.size() * kRows < count) {
-      blocks_.push_back({std::make_unique<SummedRow[]>(kRows), std::make_unique<stats::CellCount[]>(kRows * pool_)});
-    }
+  bool has(std::size_t row) const { return row < rows_.size() && rows_[row] != nullptr; }
+  // Made where it is not there, out of the sums until it enters.
+  SummedRow& row(std::size_t row) {
+    if (rows_.size() <= row) rows_.resize(row + 1);
+    if (rows_[row] == nullptr) rows_[row] = make();
+    return *reinterpret_cast<SummedRow*>(rows_[row].get());
   }
-  bool has(std::size_t row) const { return row < blocks_.size() * kRows; }
-  SummedRow& row(std::size_t row) { return blocks_[row / kRows].rows[row % kRows]; }
-  // The cells that are in the sums, by pool.
+  // The cells that are in the sums, by pool; of a row that is there.
   std::span<stats::CellCount> cells(std::size_t row) {
-    return {blocks_[row / kRows].cells.get() + row % kRows * pool_, pool_};
+    return {reinterpret_cast<stats::CellCount*>(rows_[row].get() + sizeof(SummedRow)), pool_};
   }
-  void prefetch(std::size_t row) const {
-    const auto& block = blocks_[row / kRows];
-    gapwatch::prefetch(&block.rows[row % kRows]);
-    gapwatch::prefetch(block.cells.get() + row % kRows * pool_, pool_ * sizeof(stats::CellCount));
+  // The memory of a row; what it has in the sums stays there.
+  void forget(std::size_t row) {
+    if (has(row)) rows_[row].reset();
   }
+  std::size_t row_bytes() const { return sizeof(SummedRow) + pool_ * sizeof(stats::CellCount) + kAllocation; }
+  void prefetch(std::size_t row) const { gapwatch::prefetch(rows_[row].get(), row_bytes() - kAllocation); }
 
  private:
-  static constexpr std::size_t kRows = 256;
-  struct Block {
-    std::unique_ptr<SummedRow[]> rows;
-    std::unique_ptr<stats::CellCount[]> cells;
-  };
+  static constexpr std::size_t kAllocation = 16;  // what the heap adds
+  std::unique_ptr<std::byte[]> make() const {
+    auto memory = std::make_unique<std::byte[]>(row_bytes() - kAllocation);
+    new (memory.get()) SummedRow;
+    std::uninitialized_value_construct_n(reinterpret_cast<stats::CellCount*>(memory.get() + sizeof(SummedRow)), pool_);
+    return memory;
+  }
   std::size_t pool_ = 0;
-  std::vector<Block> blocks_;
+  std::vector<std::unique_ptr<std::byte[]>> rows_;  // a SummedRow, then its cells
 };
 
 }  // namespace gapwatch::state

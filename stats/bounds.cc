@@ -2,40 +2,60 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "stats/rates.h"
 
 namespace gapwatch::stats {
 namespace {
 
-// P(Bin(n, p) = x), x = 0..n.
-std::vector<double> binomial(std::uint32_t n, double p) {
-  std::vector<double> pmf(n + std::size_t{1});
+// The values of Bin(n, p) within 12 deviations of its mean: beyond is less than 1e-30.
+struct Window {
+  std::uint32_t from = 0, to = 0;
+};
+Window window_of(std::uint32_t n, double p) {
+  const double mean = n * p, reach = 12 * std::sqrt(n * p * (1 - p)) + 40;
+  return {static_cast<std::uint32_t>(std::max(0.0, std::floor(mean - reach))),
+          static_cast<std::uint32_t>(std::min<double>(n, std::ceil(mean + reach)))};
+}
+
+// P(Bin(n, p) <= x) for x = from .. to.
+std::vector<double> binomial_up_to(std::uint32_t n, double p, std::uint32_t from, std::uint32_t to) {
+  std::vector<double> out(to - from + std::size_t{1}, 0);
   if (p <= 0 || p >= 1) {
-    pmf[p <= 0 ? 0 : n] = 1;
-    return pmf;
+    for (auto x = from; x <= to; ++x) out[x - from] = p <= 0 || x == n ? 1 : 0;
+    return out;
   }
-  for (std::uint32_t x = 0; x <= n; ++x) {
-    pmf[x] = std::exp(std::lgamma(n + 1.0) - std::lgamma(x + 1.0) - std::lgamma(n - x + 1.0) + x * std::log(p) +
-                      (n - x) * std::log1p(-p));
+  const auto [low, high] = window_of(n, p);
+  const auto mode = std::min(static_cast<std::uint32_t>((n + 1.0) * p), n);
+  std::vector<double> mass(high - low + std::size_t{1});
+  mass[mode - low] = 1;
+  for (auto x = mode; x < high; ++x) mass[x + 1 - low] = mass[x - low] * (n - x) / (x + 1.0) * (p / (1 - p));
+  for (auto x = mode; x > low; --x) mass[x - 1 - low] = mass[x - low] * x / (n - x + 1.0) * ((1 - p) / p);
+  const double sum = std::accumulate(mass.begin(), mass.end(), 0.0);
+  double below = 0;
+  for (auto x = low; x <= high && x <= to; ++x) {
+    below = std::min(1.0, below + mass[x - low] / sum);
+    if (x >= from) out[x - from] = below;
   }
-  return pmf;
+  for (auto x = std::max(from, high); x <= to && x >= from; ++x) out[x - from] = 1;
+  return out;
 }
 
 // E[max of independent Bin(n, p_m)] / n - max p_m.
 double exact_bias(std::span<const double> rates, std::uint32_t n) {
-  std::vector<double> all_at_most(n + std::size_t{1}, 1);
+  const double best = *std::max_element(rates.begin(), rates.end());
+  // Below the best policy's window the largest is never; above every window it always is.
+  Window range = window_of(n, best);
+  for (const double p : rates) range.to = std::max(range.to, window_of(n, p).to);
+  std::vector<double> all_at_most(range.to - range.from + std::size_t{1}, 1);
   for (const double p : rates) {
-    double below = 0;
-    const auto pmf = binomial(n, p);
-    for (std::uint32_t x = 0; x <= n; ++x) {
-      below = std::min(1.0, below + pmf[x]);
-      all_at_most[x] *= below;
-    }
+    const auto below = binomial_up_to(n, p, range.from, range.to);
+    for (std::size_t k = 0; k < below.size(); ++k) all_at_most[k] *= below[k];
   }
-  double mean = 0;
-  for (std::uint32_t x = 0; x < n; ++x) mean += 1 - all_at_most[x];
-  return mean / n - *std::max_element(rates.begin(), rates.end());
+  double mean = range.from;
+  for (auto x = range.from; x < range.to; ++x) mean += 1 - all_at_most[x - range.from];
+  return mean / n - best;
 }
 
 }  // namespace

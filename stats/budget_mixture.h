@@ -3,9 +3,10 @@
 // The uniform mixture sees all T_i outcomes of a prompt, a policy only n_im: the mixture's coverage is
 // smoother for its larger sample alone. Here the draw has the size of a typical cell, k = floor(median n_im)
 // over all cells with trials (at least 1, never more than T_i), or a budget that is given. Its successes are hypergeometric, so coverage,
-// area and Pass@1 are exact expectations. What it does not say: anything about the mixture's true rate.
+// area and Pass@1 are exact expectations; where they spread by more than 300 they are taken for normal with their own
+// skewness (coverage is then right to 1e-5, the area to 1e-6). What it does not say: anything about the mixture's true rate.
 //
-// No row: prompts = 0. Threads: pure. Cost: prompts x budget.
+// No row: prompts = 0. Threads: pure. Cost: distinct prompt totals x some 20 deviations.
 // Source: statistics.md section 3; [OG] section 2.
 #pragma once
 

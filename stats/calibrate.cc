@@ -28,16 +28,21 @@ class Arrivals {
         outcome_(seed, kShiftedOutcomes),
         last_(scenario.stream.prompts, scenario.routing == Routing::kWinStayPerBatch ? 0 : kNobody),
         answered_(scenario.stream.prompts, 0),
-        propensities_(scenario.stream.policies) {}
+        propensities_(scenario.stream.policies) {
+    // Of simulated traffic; the win-stay routers have their own.
+    double all = 0;
+    for (std::size_t m = 0; m < propensities_.size(); ++m) {
+      const bool uneven = scenario.stream.traffic == SimulatedTraffic::kUneven;
+      all += propensities_[m] = uneven ? 1 / static_cast<double>(m + 1) : 1;
+    }
+    for (auto& propensity : propensities_) propensity /= all;
+  }
 
   Response next() {
     Response response;
     if (scenario_.routing == Routing::kSimulated) {
       const auto draw = *simulation_.next();
       response = {{draw.prompt}, draw.policy, draw.success, number_, {}};
-      if (scenario_.propensities) {
-        std::fill(propensities_.begin(), propensities_.end(), 1 / static_cast<double>(propensities_.size()));
-      }
       if (scenario_.group_shift != 0) response.success = outcome(draw.prompt, draw.policy);
     } else {
       response = scenario_.routing == Routing::kBursty ? bursty() : win_stay();
@@ -197,8 +202,8 @@ Status check(const CalibrationScenario& scenario, const CalibrationOptions& opti
   if (scenario.propensities && scenario.routing == Routing::kBursty)
     return refuse("bursty traffic has no propensities");
   if (scenario.propensities && scenario.routing == Routing::kSimulated &&
-      scenario.stream.traffic != SimulatedTraffic::kRandom) {
-    return refuse("propensities are known for random traffic and for win-stay routers only");
+      scenario.stream.traffic == SimulatedTraffic::kRounds) {
+    return refuse("propensities are known for random and uneven traffic and for win-stay routers only");
   }
   if (options.evidence.block_batches == 0 || options.evidence.block_batches > kMaxBlockRows) {
     return refuse("a block has 1 to 16 batches");

@@ -13,6 +13,10 @@ namespace gapwatch::stats {
 namespace {
 
 constexpr double kWork = 4e9;  // operations that one optional statistic may take
+constexpr double kPermutedOutcomes = 3e6;
+constexpr std::uint32_t kPermutations = 10;
+constexpr std::size_t kFolds = 5;
+constexpr std::size_t kMostLikelihoodCells = 20'000;
 
 // The rows that count, with their draws.
 struct Rows {
@@ -52,6 +56,7 @@ void set_nulls(Evaluation& out, const NullResults& nulls) {
     at.rise = nulls.thresholds[t].rise;
   }
   out.pass_at_1_gap = nulls.pass_at_1_gap;
+  out.chain = nulls.chain;
 }
 
 void set_thresholds(Evaluation& out, const CountTable& table, const EvaluationSettings& settings, BetaPrior prior,
@@ -59,12 +64,20 @@ void set_thresholds(Evaluation& out, const CountTable& table, const EvaluationSe
   const auto& taus = settings.thresholds;
   const auto mixture = budget_mixture(table, taus, settings.band_low, settings.band_high);
   const auto halves = split_half(table, taus, {.replicates = 400, .seed = settings.seed}, executor);
+  out.mixture_matched_rauc = mixture.area;
+  out.mixture_matched_pass_at_1 = mixture.pass_at_1;
+  out.mixture_budget = mixture.budget;
+  if (settings.rates == config::RateKind::kPosterior) {
+    out.posterior_area = band_area(table, settings.band_low, settings.band_high, prior);
+  }
   const double affordable = 1e8 / static_cast<double>(table.cells.size());
   const auto spreads = static_cast<std::uint32_t>(std::clamp(affordable, 50.0, 1'000.0));
   for (std::size_t t = 0; t < taus.size(); ++t) {
     auto& at = out.thresholds[t];
     at.mixture_matched = mixture.coverage[t];
-    at.split_half = {halves[t].matched, halves[t].scoring_half};
+    const auto& half = halves[t];
+    at.split_half = {half.matched,      half.scoring_half,  half.honest,
+                     half.honest_exact, half.matched_error, half.scoring_half_error};
     at.mixing_floor = mixing_floor(table, taus[t]);
     at.member_spread = member_spread(table, taus[t], {.replicates = spreads, .seed = settings.seed}, executor);
     at.gap_by_size = rise(table, taus[t], {.seed = settings.seed, .samples = 200, .mixture_work = 20'000'000}).sizes;
@@ -104,14 +117,17 @@ std::vector<FamilyTest> family_of(const Evaluation& evaluation) {
 // Under the pool's own prior where the table identifies one (noise_interval.h says why).
 void set_intervals(Evaluation& out, const Rows& rows, const EvaluationSettings& settings, BetaPrior prior,
                    Executor& executor) {
-  const auto fitted = fit_moments(rows.table);
+  out.moments_prior = fit_moments(rows.table);
+  if (distinct_cells(rows.table, kMostLikelihoodCells) <= kMostLikelihoodCells) out.likelihood_prior = fit_likelihood(rows.table);
   NestedBootstrap options;
-  options.prior = fitted.identified ? fitted.prior : prior;
+  options.prior = out.moments_prior.identified ? out.moments_prior.prior : prior;
   options.seed = settings.seed;
   const bool all_paired = !rows.paired.empty() && std::all_of(rows.paired.begin(), rows.paired.end(),
                                                               [](const PairedCount& p) { return p.aligned > 0; });
   auto intervals = noise_intervals(rows.table, all_paired ? std::span(rows.paired) : std::span<const PairedCount>(),
                                    options, executor);
+  out.noise_share_product_interval = intervals.noise_share;
+  out.noise_share_paired_interval = intervals.noise_share_paired;
   out.noise_share_interval = all_paired ? intervals.noise_share_paired : intervals.noise_share;
   out.premium_interval = intervals.premium;
   out.pass_at_1_intervals = std::move(intervals.pass_at_1);
@@ -138,11 +154,18 @@ void set_subpools(Evaluation& out, const CountTable& table, const EvaluationSett
   out.one_per_group = one_per_group(table, settings.groups);
 }
 
-void set_draw_statistics(Evaluation& out, const Rows& rows) {
-  const bool by_draw = std::any_of(rows.paired.begin(), rows.paired.end(), [](const PairedCount& p) { return p.aligned > 0; });
-  out.thin_support = thin_support(rows.table, 3, by_draw ? Support::kFirstDraw : Support::kAnySuccess, rows.draws);
-  out.thin_support_by = by_draw ? "first draw" : "any success";
-  if (!by_draw) return;
+void set_strata(Evaluation& out, const Rows& rows, bool by_draw) {
+  constexpr double kLimit = 3;
+  const auto add = [&](const char* by, Support support) {
+    out.strata.push_back({by, kLimit, thin_support(rows.table, kLimit, support, rows.draws)});
+  };
+  if (by_draw) add("first draw", Support::kFirstDraw);
+  add("any success", Support::kAnySuccess);
+  add("expected successes", Support::kExpected);
+}
+
+// Where prompts have draws in common, k = 1, 2, 5, ... and all that every prompt has.
+void set_paths(Evaluation& out, const Rows& rows, std::uint64_t seed) {
   std::uint64_t fewest = rows.paired[0].aligned, most = 0;
   for (const auto& paired : rows.paired) {
     fewest = std::min(fewest, paired.aligned);
@@ -157,6 +180,29 @@ void set_draw_statistics(Evaluation& out, const Rows& rows) {
   std::sort(ks.begin(), ks.end());
   ks.erase(std::unique(ks.begin(), ks.end()), ks.end());
   out.prefix_path = prefix_path(rows.draws, ks);
+  const double outcomes = static_cast<double>(rows.draws.cells.size()) * static_cast<double>(most);
+  if (outcomes <= kPermutedOutcomes) out.prefix_ranges = prefix_ranges(rows.draws, ks, kPermutations, seed);
+}
+
+void set_draw_statistics(Evaluation& out, const Rows& rows, std::uint64_t seed) {
+  const bool by_draw = std::any_of(rows.paired.begin(), rows.paired.end(), [](const PairedCount& p) { return p.aligned > 0; });
+  set_strata(out, rows, by_draw);
+  if (by_draw) set_paths(out, rows, seed);
+  if (rows.draws.empty()) return;
+  constexpr std::size_t kBlocks = 4;
+  out.draw_detail = {runs_test(rows.draws), kBlocks, block_dispersion(rows.draws, kBlocks)};
+}
+
+void set_bounds(Evaluation& out, const Rows& rows, std::uint32_t trials) {
+  const auto pool = rows.table.pool_size();
+  std::vector<double> rates(pool, 0.0);
+  for (std::size_t i = 0; i < rows.table.cells.size(); ++i) {
+    rates[i % pool] += raw_rate(rows.table.cells[i]) / static_cast<double>(rows.table.prompt_count());
+  }
+  out.conservative_premium_floor = conservative_premium_floor(rows.table, rows.paired);
+  out.curse_trials = trials;
+  out.curse_at_half = winners_curse(std::vector<double>(pool, 0.5), trials);
+  out.curse_at_rates = winners_curse(rates, trials);
 }
 
 void set_best_of_r(Evaluation& out, const CountTable& table) {
@@ -205,23 +251,37 @@ Evaluation evaluate(const CountTable& table, const DrawTable& draws, const Evalu
   }
   if (rows.table.prompt_count() == 0) return out;
 
-  NullOptions nulls;
-  nulls.replicates = settings.replicates;
-  nulls.seed = settings.seed;
-  set_nulls(out, compare_with_nulls(rows.table, settings.thresholds, nulls, executor));
+  if (settings.sample_nulls) {
+    NullOptions nulls;
+    nulls.replicates = settings.replicates;
+    nulls.seed = settings.seed;
+    set_nulls(out, compare_with_nulls(rows.table, settings.thresholds, nulls, executor));
+    out.family = family_of(out);
+  }
   set_thresholds(out, rows.table, settings, fitted.prior, executor);
-  out.family = family_of(out);
 
   const auto typical = median_trials(rows.table);
   set_intervals(out, rows, settings, fitted.prior, executor);
   set_correlation(out, rows, settings, typical);
-  set_draw_statistics(out, rows);
+  set_draw_statistics(out, rows, settings.seed);
   set_best_of_r(out, rows.table);
   set_subpools(out, rows.table, settings, executor);
   out.checks = assumption_checks(rows.table, rows.draws);
-  out.conservative_premium_floor = conservative_premium_floor(rows.table, rows.paired);
-  out.curse_at_half = winners_curse(std::vector<double>(rows.table.pool_size(), 0.5), typical);
+  out.cross_fit = cross_fit(rows.table, rows.paired, kFolds, settings.seed);
+  set_bounds(out, rows, typical);
   return out;
+}
+
+void keep_nulls(const Evaluation& from, Evaluation& to) {
+  for (std::size_t t = 0; t < std::min(from.thresholds.size(), to.thresholds.size()); ++t) {
+    to.thresholds[t].gap = from.thresholds[t].gap;
+    to.thresholds[t].disagreement = from.thresholds[t].disagreement;
+    to.thresholds[t].oracle_minus_mixture = from.thresholds[t].oracle_minus_mixture;
+    to.thresholds[t].rise = from.thresholds[t].rise;
+  }
+  to.pass_at_1_gap = from.pass_at_1_gap;
+  to.family = from.family;
+  to.chain = from.chain;
 }
 
 }  // namespace gapwatch::stats

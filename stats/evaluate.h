@@ -30,6 +30,7 @@ struct EvaluationSettings {
   std::map<std::string, std::string> groups;  // policy -> lineage
   std::uint32_t replicates = 2'000;           // null samples
   std::uint64_t seed = 1;
+  bool sample_nulls = true;                   // false: nulls, family and chain stay empty, for keep_nulls()
   std::size_t most_subpool_policies = 16;     // all subpools up to so many policies; 0 leaves them out, at most 20
 };
 
@@ -39,5 +40,8 @@ EvaluationSettings evaluation_settings(const config::Monitor& monitor);
 // `draws` has the same rows and columns as `table`, or is empty.
 Evaluation evaluate(const CountTable& table, const DrawTable& draws, const EvaluationSettings& settings,
                     Executor& executor);
+
+// Nulls, family and chain of an earlier evaluation of the same pool and thresholds.
+void keep_nulls(const Evaluation& from, Evaluation& to);
 
 }  // namespace gapwatch::stats

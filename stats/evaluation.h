@@ -18,9 +18,12 @@
 #include "stats/correlation.h"
 #include "stats/count_table.h"
 #include "stats/coverage.h"
+#include "stats/cross_fit.h"
 #include "stats/draw_set.h"
 #include "stats/member_spread.h"
+#include "stats/population_gap.h"
 #include "stats/prefix_paths.h"
+#include "stats/prior.h"
 #include "stats/rates.h"
 #include "stats/rise.h"
 #include "stats/running.h"
@@ -45,8 +48,22 @@ struct BothNulls {
   std::optional<NullComparison> redeal, margin;
 };
 
+// As in split_half.h.
 struct SplitHalf {
   Number matched, scoring_half;
+  Number honest = {};  // coverage of the policy chosen on the other half
+  bool honest_exact = true;
+  Number matched_error = {}, scoring_half_error = {};  // standard errors over the splits
+};
+
+// How the margin chain ran; zero or absent where there was none.
+struct ChainReport {
+  std::uint32_t chains = 0;
+  std::uint64_t burn_in_sweeps = 0;  // of each chain
+  double sweeps_per_sample = 0;
+  double autocorrelation_time = 1;  // of L, in samples, the largest over thresholds
+  double effective_samples = 0;     // samples / autocorrelation_time
+  bool needs_long_cycles = false;   // missing cells could cut the 2x2 chain apart: longer cycles were mixed in
 };
 
 struct ThresholdNulls {
@@ -70,6 +87,20 @@ struct FamilyTest {
   double p = 1, adjusted = 1;   // upper tail; Benjamini-Hochberg over all of `family`
 };
 
+// Strata by the number of policies that succeed.
+struct SupportStrata {
+  std::string by;    // "any success", "expected successes", "first draw"
+  double limit = 3;  // thin: at most so many policies
+  Strata strata;
+};
+
+// Draws of a cell looked at more closely than the checks do.
+struct DrawDetail {
+  RunsTest runs;
+  std::size_t blocks = 0;  // that block_dispersion cut cells into
+  BlockDispersion block_dispersion;
+};
+
 // What needs the whole table and is computed on a snapshot, on a schedule.
 struct Evaluation {
   config::Prior prior;               // as used: kind and the fitted numbers
@@ -83,17 +114,29 @@ struct Evaluation {
 
   // Beyond the report's core; each absent or empty where it is undefined.
   std::vector<FamilyTest> family;
+  ChainReport chain;
+  FittedPrior moments_prior;                       // fitted to the complete rows, whichever is used
+  std::optional<FittedPrior> likelihood_prior;     // likewise; absent with more than 20,000 distinct cells
+  std::optional<Interval> noise_share_product_interval, noise_share_paired_interval;
   std::optional<Interval> premium_interval;        // product
+  std::optional<CrossFit> cross_fit;               // the comparator chosen on other prompts
+  Number mixture_matched_rauc, mixture_matched_pass_at_1;
+  std::uint32_t mixture_budget = 0;                // outcomes a prompt of the budget-matched mixture, on the median
+  std::optional<BandArea> posterior_area;          // where rates: posterior is set
   Correlation rate_correlation, draw_correlation;
-  Strata thin_support;                             // by first draws where they are kept, else by any success
-  std::string thin_support_by;                     // "first draw", "any success"; empty with nothing complete
+  std::vector<SupportStrata> strata;               // by first draws only where they are kept
   std::vector<BestOfR> best_of_r;                  // r = 1, 2, 3, 5, 10 and the pool's size
   std::vector<PrefixPoint> prefix_path;            // k = 1, 2, 5, 10, 20, ... on aligned draws
+  std::vector<PrefixRange> prefix_ranges;          // the same ks under fixed permutations
   std::optional<Subpools> subpools;                // up to 20 policies
   std::vector<PoolCut> leave_one_group_out;        // where groups are declared
   std::optional<PoolCut> one_per_group;
   Number conservative_premium_floor;
-  std::optional<CurseBounds> curse_at_half;        // for rates of 1/2 and the median number of trials
+  std::optional<PopulationGap> population_gap;     // at the alarm's threshold; as if its evidence had alarmed
+  std::uint32_t curse_trials = 0;                  // the median, for which the bounds are
+  std::optional<CurseBounds> curse_at_half;        // for rates of 1/2
+  std::optional<CurseBounds> curse_at_rates;       // for policies whose rates are their pass@1
+  std::optional<DrawDetail> draw_detail;           // where draws are kept
 };
 
 }  // namespace gapwatch::stats

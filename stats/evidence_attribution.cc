@@ -29,23 +29,36 @@ CellAttribution attribute_cell(const PromptEvidence& prompt, std::uint32_t colum
   return cell;
 }
 
+Attributing::Attributing(std::uint32_t columns, EvidenceNull null, std::size_t top)
+    : null_(null), top_(top), policies_(columns) {
+  for (std::uint32_t column = 0; column < columns; ++column) policies_[column].column = column;
+}
+
+void Attributing::add(std::size_t prompt, const PromptEvidence& evidence) {
+  const double share = null_ == EvidenceNull::kRedeal ? evidence.plain_nats : evidence.margin_nats;
+  for (auto& policy : policies_) {
+    const auto cell = attribute_cell(evidence, policy.column, null_);
+    policy.nats += cell.nats;
+    if (cell.residual == 0) continue;
+    auto& list = cell.residual > 0 ? policy.better : policy.worse;
+    list.push_back({prompt, cell, share});
+    if (list.size() >= 1'000 + 2 * top_) keep_strongest(list, top_);
+  }
+}
+
+std::vector<PolicyAttribution> Attributing::take() {
+  for (auto& policy : policies_) {
+    keep_strongest(policy.better, top_);
+    keep_strongest(policy.worse, top_);
+  }
+  return std::move(policies_);
+}
+
 std::vector<PolicyAttribution> attribute(std::span<const PromptEvidence* const> prompts,
                                          std::uint32_t columns, EvidenceNull null, std::size_t top) {
-  std::vector<PolicyAttribution> policies(columns);
-  for (std::uint32_t column = 0; column < columns; ++column) {
-    auto& policy = policies[column];
-    policy.column = column;
-    for (std::size_t i = 0; i < prompts.size(); ++i) {
-      const auto cell = attribute_cell(*prompts[i], column, null);
-      policy.nats += cell.nats;
-      if (cell.residual == 0) continue;
-      const double share = null == EvidenceNull::kRedeal ? prompts[i]->plain_nats : prompts[i]->margin_nats;
-      (cell.residual > 0 ? policy.better : policy.worse).push_back({i, cell, share});
-    }
-    keep_strongest(policy.better, top);
-    keep_strongest(policy.worse, top);
-  }
-  return policies;
+  Attributing attributing(columns, null, top);
+  for (std::size_t i = 0; i < prompts.size(); ++i) attributing.add(i, *prompts[i]);
+  return attributing.take();
 }
 
 }  // namespace gapwatch::stats

@@ -44,6 +44,20 @@ struct PolicyAttribution {
   double nats = 0;                              // summed over all prompts
 };
 
+// The same, prompt by prompt: memory does not grow with the number of prompts.
+class Attributing {
+ public:
+  Attributing(std::uint32_t columns, EvidenceNull null, std::size_t top);
+  // In the order of the prompts' names; `prompt` is what AttributedPrompt calls it, ascending.
+  void add(std::size_t prompt, const PromptEvidence& evidence);
+  std::vector<PolicyAttribution> take();
+
+ private:
+  EvidenceNull null_;
+  std::size_t top_;
+  std::vector<PolicyAttribution> policies_;
+};
+
 // `prompts` in the order of their names; at most `top` entries a list. One entry a column.
 std::vector<PolicyAttribution> attribute(std::span<const PromptEvidence* const> prompts,
                                          std::uint32_t columns, EvidenceNull null, std::size_t top);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
+#include "stats/autocorrelation.h"
 #include "stats/margin_moves.h"
+#include "stats/redeal_sampler.h"
 
 namespace gapwatch::stats {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 constexpr std::uint32_t kStream = 0x4D47;  // margin chains
 constexpr std::uint64_t kPilotRounds = 320, kFewestPilotRounds = 40;
 constexpr double kLagCorrelation = 0.2;
-constexpr std::size_t kMaxLag = 32;
 
 // The informative prompts, column by column, ordered by class (then as in the table).
 struct Rows {
@@ -173,11 +173,34 @@ class Chain {
       }
       return product;
     };
-    const std::int64_t step = draw_log_concave(random, low, high, 0, scratch_, ratio);
+    const std::int64_t step = cycle_step(random, low, high, ratio);
     for (const auto& [i, up, down] : cycle_) {
       counts_[up][i] = static_cast<std::uint32_t>(counts_[up][i] + step);
       counts_[down][i] = static_cast<std::uint32_t>(counts_[down][i] - step);
     }
+  }
+
+  template <typename Ratio>
+  std::int64_t cycle_step(FastRandom& random, std::int64_t low, std::int64_t high, Ratio ratio) {
+    const auto deviation = [&](std::int64_t step) {
+      double curvature = 0;
+      const auto part = [](double count, double trials) { return 1 / (count + 1) + 1 / (trials - count + 1); };
+      for (const auto& [i, up, down] : cycle_) {
+        curvature += part(static_cast<double>(counts_[up][i] + step), rows_.trials[up][i]) +
+                     part(static_cast<double>(counts_[down][i] - step), rows_.trials[down][i]);
+      }
+      return 1 / std::sqrt(curvature);
+    };
+    const auto log_weight = [&](std::int64_t step) {
+      double sum = 0;
+      for (const auto& [i, up, down] : cycle_) {
+        const auto c = static_cast<std::uint64_t>(counts_[up][i] + step), d = static_cast<std::uint64_t>(counts_[down][i] - step);
+        sum -= log_factorial(c) + log_factorial(rows_.trials[up][i] - c) + log_factorial(d) +
+               log_factorial(rows_.trials[down][i] - d);
+      }
+      return sum;
+    };
+    return draw_log_concave(random, low, high, 0, scratch_, ratio, log_weight, deviation);
   }
 
   // Distinct prompts, half of them from those with missing cells; distinct policies. False: not distinct.
@@ -215,47 +238,6 @@ class Chain {
   std::vector<double> scratch_;
   HeatBath bath_;
 };
-
-// Autocorrelations of a series at lags 0 .. kMaxLag about `mean`; empty where it is constant.
-std::vector<double> autocorrelation(std::span<const std::int64_t> series, double mean) {
-  std::vector<double> out;
-  for (std::size_t lag = 0; lag <= kMaxLag && lag + 1 < series.size(); ++lag) {
-    double sum = 0;
-    for (std::size_t k = 0; k + lag < series.size(); ++k) {
-      sum += (static_cast<double>(series[k]) - mean) * (static_cast<double>(series[k + lag]) - mean);
-    }
-    out.push_back(sum);
-  }
-  if (out.empty() || out[0] <= 0) return {};
-  for (std::size_t lag = out.size(); lag-- > 0;) out[lag] /= out[0];
-  return out;
-}
-
-double mean_of(std::span<const std::int64_t> series) {
-  double sum = 0;
-  for (const auto x : series) sum += static_cast<double>(x);
-  return sum / static_cast<double>(series.size());
-}
-
-// 1 + 2 sum of autocorrelations, averaged over chains, up to the first pair that is not positive.
-double autocorrelation_time(std::span<const std::int64_t> samples, std::size_t chains) {
-  const double mean = mean_of(samples);
-  const std::size_t length = samples.size() / chains;
-  std::vector<double> sum;
-  for (std::size_t k = 0; k < chains; ++k) {
-    const auto one = autocorrelation(samples.subspan(k * length, length), mean);
-    if (one.empty()) continue;
-    sum.resize(std::max(sum.size(), one.size()), 0.0);
-    for (std::size_t lag = 0; lag < one.size(); ++lag) sum[lag] += one[lag];
-  }
-  double time = 1;
-  for (std::size_t lag = 1; lag + 1 < sum.size(); lag += 2) {
-    const double pair = (sum[lag] + sum[lag + 1]) / sum[0];
-    if (pair <= 0) break;
-    time += 2 * pair;
-  }
-  return time;
-}
 
 // The first lag at which every series' autocorrelation has fallen to kLagCorrelation.
 std::uint64_t spacing_of(const NullSamples& pilot) {

@@ -1,6 +1,9 @@
 #include "stats/margin_moves.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "stats/redeal_sampler.h"
 
 namespace gapwatch::stats {
 namespace {
@@ -22,12 +25,29 @@ double ratio_at(const Margins2x2& m, std::int64_t x) {
          ((c + 1) * (m.trials_ib - u + c + 1) * (m.trials_ja - v + c + 1) * (w - v + c + 1));
 }
 
+double log_weight_at(const Margins2x2& m, std::int64_t x) {
+  const auto part = [](std::int64_t count, std::int64_t trials) {
+    return log_factorial(static_cast<std::uint64_t>(count)) + log_factorial(static_cast<std::uint64_t>(trials - count));
+  };
+  const std::int64_t u = m.row_i, w = m.row_j, v = m.column_a;
+  return -(part(x, m.trials_ia) + part(u - x, m.trials_ib) + part(v - x, m.trials_ja) + part(w - v + x, m.trials_jb));
+}
+
+// About the law's deviation, from its curvature at x.
+double deviation_at(const Margins2x2& m, std::int64_t x) {
+  const auto part = [](double count, double trials) { return 1 / (count + 1) + 1 / (trials - count + 1); };
+  const double c = static_cast<double>(x), u = m.row_i, w = m.row_j, v = m.column_a;
+  return 1 / std::sqrt(part(c, m.trials_ia) + part(u - c, m.trials_ib) + part(v - c, m.trials_ja) +
+                       part(w - v + c, m.trials_jb));
+}
+
 }  // namespace
 
 std::uint32_t HeatBath::draw(FastRandom& random, const Margins2x2& m, std::uint32_t start) {
   const Support s = support_of(m);
-  return static_cast<std::uint32_t>(draw_log_concave(random, s.low, s.high, start, scratch_,
-                                                     [&](std::int64_t x) { return ratio_at(m, x); }));
+  return static_cast<std::uint32_t>(draw_log_concave(
+      random, s.low, s.high, start, scratch_, [&](std::int64_t x) { return ratio_at(m, x); },
+      [&](std::int64_t x) { return log_weight_at(m, x); }, [&](std::int64_t x) { return deviation_at(m, x); }));
 }
 
 std::size_t HeatBath::make_space(std::uint32_t trials_a, std::uint32_t trials_b) {

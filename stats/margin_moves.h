@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "stats/log_concave.h"
 #include "stats/null_alias.h"
 
 namespace gapwatch::stats {
@@ -17,42 +18,6 @@ struct Margins2x2 {
   std::uint32_t trials_ia, trials_ib, trials_ja, trials_jb;
   std::uint32_t row_i, row_j, column_a;
 };
-
-// Draws from a log-concave law on [low, high] given weight(x + 1) / weight(x); `start` lies within. Cost: the
-// distance from start to the mode, and the law's width.
-template <typename Ratio>
-std::int64_t draw_log_concave(FastRandom& random, std::int64_t low, std::int64_t high, std::int64_t start,
-                              std::vector<double>& scratch, Ratio ratio) {
-  if (low >= high) return low;
-  std::int64_t mode = start;
-  while (mode < high && ratio(mode) > 1) ++mode;
-  while (mode > low && ratio(mode - 1) < 1) --mode;
-  constexpr double kNegligible = 1e-17;
-  scratch.clear();
-  double sum = 1, weight = 1;
-  std::int64_t last = mode;
-  for (; last < high && weight > kNegligible; ++last) {
-    weight *= ratio(last);
-    scratch.push_back(weight);
-    sum += weight;
-  }
-  const std::size_t above = scratch.size();
-  weight = 1;
-  for (std::int64_t x = mode; x > low && weight > kNegligible; --x) {
-    weight /= ratio(x - 1);
-    scratch.push_back(weight);
-    sum += weight;
-  }
-  double left = uniform(random) * sum - 1;
-  if (left < 0) return mode;
-  for (std::size_t k = 0; k < scratch.size(); ++k) {
-    if ((left -= scratch[k]) < 0) {
-      const auto step = static_cast<std::int64_t>(k < above ? k + 1 : k - above + 1);
-      return k < above ? mode + step : mode - step;
-    }
-  }
-  return mode;
-}
 
 // The count of cell (i, a) given the margins: P(x) proportional to the product of the four C(trials, count).
 class HeatBath {

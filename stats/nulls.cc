@@ -11,6 +11,7 @@
 #include "stats/null_compare.h"
 #include "stats/null_scores.h"
 #include "stats/redeal.h"
+#include "stats/redeal_sampler.h"
 
 namespace gapwatch::stats {
 namespace {
@@ -20,10 +21,11 @@ constexpr double kMostRedealDraws = 5e7, kMostMarginDraws = 2e7, kMostUncachedDr
 // Sums of fewer prompts are not taken for normal unless asked for.
 constexpr std::uint64_t kFewestForNormal = 1'000, kFewestForMarginNormal = 300;
 // Where there is no other way, replicates are reduced to about this many draws.
-constexpr double kAffordableDraws = 2e9;
-constexpr std::uint32_t kFewestReplicates = 50, kMixtureReplicates = 24;
+constexpr double kAffordableDraws = 2e9, kAffordableInverted = 1e7;
+constexpr std::uint32_t kFewestReplicates = 50, kFewestInverted = 20, kMixtureReplicates = 24;
 constexpr double kExactCost = 4e9;
-constexpr std::uint64_t kCachedMoves = 400'000'000, kUncachedMoves = 60'000'000;
+constexpr std::uint64_t kCachedMoves = 400'000'000, kUncachedMoves = 60'000'000, kWideMoves = 6'000'000;
+constexpr double kWideTrials = 2'000;  // trials of a cell, on average, from which a move is drawn by rejection
 constexpr std::size_t kNormalDraws = 16'384, kNormalDrawsWide = 4'096, kWidePool = 64;
 
 class Comparison {
@@ -133,10 +135,15 @@ class Comparison {
     return std::min(options_.replicates, most);
   }
 
+  bool rows_are_looked_up() const {
+    return std::all_of(classes_.patterns.begin(), classes_.patterns.end(),
+                       [](const auto& pattern) { return RowSampler::fits(pattern, pattern.total); });
+  }
+
   void redeal_sampled() {
-    const std::uint32_t replicates = options_.redeal == NullRoute::kSampled
-                                         ? options_.replicates
-                                         : affordable(kAffordableDraws, kFewestReplicates);
+    const std::uint32_t replicates = options_.redeal == NullRoute::kSampled ? options_.replicates
+                                     : rows_are_looked_up() ? affordable(kAffordableDraws, kFewestReplicates)
+                                                            : affordable(kAffordableInverted, kFewestInverted);
     const NullSamples samples = sample_redeal(classes_, spec_, replicates, options_.seed, executor_);
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
       auto& at = out_.thresholds[t];
@@ -299,11 +306,24 @@ class Comparison {
     out_.pass_at_1_gap.margin = pass_at_1_comparison(condition(sums.pass_at_1));
   }
 
+  bool moves_are_wide() const {
+    double trials = 0, cells = 0;
+    for (const auto& c : classes_.classes) {
+      const auto& pattern = classes_.pattern_of(c);
+      trials += static_cast<double>(c.prompts) * static_cast<double>(pattern.total);
+      cells += static_cast<double>(c.prompts) * static_cast<double>(pattern.present);
+    }
+    return trials > kWideTrials * cells;
+  }
+
   void margin_sampled(bool cached) {
     MarginChainOptions how;
     how.samples = options_.replicates;
     how.seed = options_.seed;
-    how.max_moves = options_.margin == NullRoute::kSampled ? ~0ull : cached ? kCachedMoves : kUncachedMoves;
+    how.max_moves = options_.margin == NullRoute::kSampled ? ~0ull
+                    : cached                               ? kCachedMoves
+                    : moves_are_wide()                     ? kWideMoves
+                                                           : kUncachedMoves;
     const auto chain = sample_margin(table_, classes_, spec_, how, executor_);
     const auto& samples = chain.samples;
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {

@@ -55,16 +55,6 @@ struct ThresholdComparison {
   BothNulls rise;  // L of the pool minus the mean L over pairs; only where sampled and M >= 2
 };
 
-// How the margin chain ran; zero or absent where there was none.
-struct ChainReport {
-  std::uint32_t chains = 0;
-  std::uint64_t burn_in_sweeps = 0;  // of each chain
-  double sweeps_per_sample = 0;
-  double autocorrelation_time = 1;  // of L, in samples, the largest over thresholds
-  double effective_samples = 0;     // samples / autocorrelation_time
-  bool needs_long_cycles = false;  // missing cells could cut the 2x2 chain apart: longer cycles were mixed in
-};
-
 struct NullResults {
   std::vector<ThresholdComparison> thresholds;  // as given
   BothNulls pass_at_1_gap;

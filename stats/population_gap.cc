@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "stats/policy_levels.h"
 
 namespace gapwatch::stats {
 
@@ -22,6 +23,7 @@ constexpr std::size_t kKernels = 10, kBins = 3;
 constexpr double kMaxTrials = 400;
 constexpr std::uint32_t kMaxSteps = 400, kBootstrapSteps = 30, kDrawsPerBootstrap = 5;
 constexpr double kPseudoCount = 2;
+constexpr std::size_t kMostKinds = 1'500;  // beyond these, cells and policies that hardly differ are taken together
 
 using OverA = std::array<double, kPadded>;
 using KernelsOverA = std::array<OverA, kKernels>;
@@ -75,41 +77,6 @@ struct Mixture {
   std::array<std::array<double, kKernels>, kBins> kernel;  // each sums to 1
 };
 
-// Policy levels: one Newton step of the conditional likelihood given every prompt's total, from equality,
-// then shrunk toward 0 by the share of its variance that is not error.
-std::vector<double> policy_levels(const CountTable& table) {
-  const std::size_t policies = table.pool_size();
-  std::vector<double> score(policies, 0), information(policies, 0);
-  for (std::size_t i = 0; i < table.prompt_count(); ++i) {
-    double trials = 0, successes = 0;
-    for (const auto cell : table.row(i)) trials += cell.trials, successes += cell.successes;
-    if (trials < 2 || successes <= 0 || successes >= trials) continue;
-    const double variance = successes * (trials - successes) / (trials * trials * (trials - 1));
-    for (std::size_t m = 0; m < policies; ++m) {
-      const double n = table.row(i)[m].trials;
-      score[m] += table.row(i)[m].successes - n * successes / trials;
-      information[m] += variance * n * (trials - n);
-    }
-  }
-  std::vector<double> levels(policies, 0);
-  double spread = 0, error = 0, counted = 0;
-  for (std::size_t m = 0; m < policies; ++m) {
-    if (information[m] <= 0) continue;
-    levels[m] = score[m] / information[m];
-    spread += levels[m] * levels[m];
-    error += 1 / information[m];
-    ++counted;
-  }
-  if (counted < 2 || spread <= 0) return std::vector<double>(policies, 0);
-  // The scores sum to zero: (M - 1)/M of the levels' spread is their own.
-  const double own = (counted - 1) / counted;
-  const double keep = std::max(0.0, 1 - error / spread) * own;
-  double mean = 0;
-  for (double& level : levels) mean += (level *= keep) / static_cast<double>(policies);
-  for (double& level : levels) level = std::clamp(level - mean, -3.0, 3.0);
-  return levels;
-}
-
 CellKind make_kind(CellCount cell, double level, double tau,
                    const std::array<std::array<double, kU>, kKernels>& kernels) {
   const double shown = std::min(static_cast<double>(cell.trials), kMaxTrials);
@@ -148,25 +115,51 @@ CellKind make_kind(CellCount cell, double level, double tau,
   return kind;
 }
 
+// As kMaxTrials trials, which is what it counts for, with none and all kept apart from some.
+CellCount coarse(CellCount cell) {
+  if (cell.trials <= kMaxTrials) return cell;
+  constexpr auto kMost = static_cast<std::uint32_t>(kMaxTrials);
+  if (cell.successes == 0 || cell.successes == cell.trials) return {kMost, cell.successes == 0 ? 0 : kMost};
+  const auto near = std::lround(kMaxTrials * cell.successes / cell.trials);
+  return {kMost, static_cast<std::uint32_t>(std::clamp<long>(near, 1, kMost - 1))};
+}
+
+// What a kind is made from: a cell of a policy of some level.
+using KindSource = std::pair<CellCount, double>;
+
+// Numbers the kinds. With a `step` levels are rounded to it and cells are coarse.
+std::vector<KindSource> number_kinds(const CountTable& table, std::vector<double> levels, double step,
+                                     std::vector<std::uint32_t>& kind) {
+  if (step > 0) {
+    for (auto& level : levels) level = std::round(level / step) * step;
+  }
+  std::map<std::tuple<double, std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
+  std::vector<KindSource> sources;
+  for (std::size_t at = 0; at < table.cells.size(); ++at) {
+    const auto cell = step > 0 ? coarse(table.cells[at]) : table.cells[at];
+    const double level = levels[at % levels.size()];
+    const auto [found, fresh] =
+        numbers.try_emplace({level, cell.trials, cell.successes}, static_cast<std::uint32_t>(sources.size()));
+    if (fresh) sources.emplace_back(cell, level);
+    kind[at] = found->second;
+  }
+  return sources;
+}
+
 Cells make_cells(const CountTable& table, double tau, Executor& executor) {
   Cells cells;
   cells.prompts = table.prompt_count();
   cells.policies = table.pool_size();
   cells.kind.resize(table.cells.size());
-  std::map<std::tuple<std::size_t, std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
-  std::vector<std::pair<std::size_t, CellCount>> wanted;
-  for (std::size_t at = 0; at < table.cells.size(); ++at) {
-    const auto cell = table.cells[at];
-    const auto [found, fresh] = numbers.try_emplace({at % cells.policies, cell.trials, cell.successes},
-                                                    static_cast<std::uint32_t>(wanted.size()));
-    if (fresh) wanted.emplace_back(at % cells.policies, cell);
-    cells.kind[at] = found->second;
-  }
   const auto levels = policy_levels(table);
+  auto sources = number_kinds(table, levels, 0, cells.kind);
+  for (double step = kStep / 4; sources.size() > kMostKinds && step <= kStep; step *= 2) {
+    sources = number_kinds(table, levels, step, cells.kind);
+  }
   const auto kernels = make_kernels();
-  cells.kinds.resize(wanted.size());
-  executor.run(wanted.size(), [&](std::size_t k) {
-    cells.kinds[k] = make_kind(wanted[k].second, levels[wanted[k].first], tau, kernels);
+  cells.kinds.resize(sources.size());
+  executor.run(sources.size(), [&](std::size_t k) {
+    cells.kinds[k] = make_kind(sources[k].first, sources[k].second, tau, kernels);
   });
   return cells;
 }

@@ -12,6 +12,8 @@ namespace gapwatch::stats {
 namespace {
 
 constexpr std::uint32_t kTables = 0x706f7701;  // stream of the seed: one seed a table
+constexpr std::size_t kFirstTables = 40;       // of a rate that is only held against the wanted power
+constexpr double kDecided = 0.998;             // level of the interval that must lie off the wanted power
 constexpr int kSteps = 64;                     // sizes tried are multiples of 1/64 of the largest
 constexpr std::array<std::uint32_t, 17> kTrials{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512};
 
@@ -158,24 +160,56 @@ double power_cost(const PowerPool& pool, std::uint32_t replicates) {
          cells * (replicates + kChains) * move * moments;
 }
 
-Result<PowerLevel> power_at(const PowerPool& pool, const SimulatedEffects& effects, const PowerOptions& options,
-                            Executor& executor) {
-  if (auto status = check(pool, options); !status) return status.error();
+namespace {
+
+Status check_effects(const PowerPool& pool, const SimulatedEffects& effects) {
   SimulationOptions probe;
   probe.prompts = 1;
   probe.policies = pool.policies;
   probe.effects = effects;
   if (auto simulation = Simulation::make(probe); !simulation) return simulation.error();
-  std::vector<OneTable> tables(affordable_tables(pool, options));
-  executor.run(tables.size(), [&](std::size_t t) {
-    const auto seed = CounterRandom(options.seed, kTables, t)();
-    const auto drawn = draw_power_table(pool, effects, options.tau, seed);
-    tables[t] = {power_p_values(drawn.table, options.tau, options.replicates, seed), drawn.population_gap};
+  return {};
+}
+
+// Every test is clearly above or below the wanted power.
+bool is_decided(const PowerLevel& level, double power) {
+  return std::all_of(level.tests.begin(), level.tests.end(), [&](const PowerRate& rate) {
+    const auto interval = clopper_pearson({rate.tables, rate.found}, kDecided);
+    return interval.high < power || interval.low > power;
   });
+}
+
+enum class Tables { kAll, kUntilDecided };
+
+Result<PowerLevel> simulate_level(const PowerPool& pool, const SimulatedEffects& effects, const PowerOptions& options,
+                                  Tables how_many, Executor& executor) {
+  if (auto status = check(pool, options); !status) return status.error();
+  if (auto status = check_effects(pool, effects); !status) return status.error();
+  const auto most = affordable_tables(pool, options);
+  std::vector<OneTable> tables;
+  PowerLevel level;
+  while (tables.size() < most) {
+    const auto done = tables.size();
+    const auto next = how_many == Tables::kAll ? most : std::min<std::size_t>(most, std::max<std::size_t>(kFirstTables, 2 * done));
+    tables.resize(next);
+    executor.run(next - done, [&](std::size_t k) {
+      const auto seed = CounterRandom(options.seed, kTables, done + k)();
+      const auto drawn = draw_power_table(pool, effects, options.tau, seed);
+      tables[done + k] = {power_p_values(drawn.table, options.tau, options.replicates, seed), drawn.population_gap};
+    });
+    level = level_of(tables, options.alpha);
+    if (is_decided(level, options.power)) break;
+  }
   if (options.on_rate) options.on_rate();
-  auto level = level_of(tables, options.alpha);
   level.trials = pool.cell_trials.empty() ? pool.trials : 0;
   return level;
+}
+
+}  // namespace
+
+Result<PowerLevel> power_at(const PowerPool& pool, const SimulatedEffects& effects, const PowerOptions& options,
+                            Executor& executor) {
+  return simulate_level(pool, effects, options, Tables::kAll, executor);
 }
 
 Result<SmallestEffects> smallest_effects(const PowerPool& pool, const Alternative& alternative,
@@ -183,7 +217,7 @@ Result<SmallestEffects> smallest_effects(const PowerPool& pool, const Alternativ
   if (auto status = check_alternative(alternative); !status) return status.error();
   Levels levels([&](int place) -> Result<PowerLevel> {
     const double size = largest_size(alternative.kind) * place / kSteps;
-    auto level = power_at(pool, effects_of(alternative, size), options, executor);
+    auto level = simulate_level(pool, effects_of(alternative, size), options, Tables::kUntilDecided, executor);
     if (level) level->size = size;
     return level;
   });
@@ -212,7 +246,9 @@ Result<TrialsForEffect> trials_needed(const PowerPool& pool, const Alternative& 
   int count = 0;
   while (count < static_cast<int>(kTrials.size()) && kTrials[count] <= options.most_trials) ++count;
   if (count == 0) return refuse("the most trials must be at least 1");
-  Levels levels([&](int place) { return power_at(with_trials(pool, kTrials[place]), effects, options, executor); });
+  Levels levels([&](int place) {
+    return simulate_level(with_trials(pool, kTrials[place]), effects, options, Tables::kUntilDecided, executor);
+  });
   TrialsForEffect out{alternative, size, 0, {}};
   for (std::size_t test = 0; test < kPowerTests; ++test) {
     // Few trials are cheap: the most are tried only when nothing below does.

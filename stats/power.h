@@ -16,6 +16,9 @@
 // A size comes with its uncertainty: from the largest size tried at which the rate's interval lies below the
 // wanted power (else 0) to the smallest at which it lies above (absent: none tried).
 //
+// A search simulates 40 tables at a size, then twice as many, and stops where the 99.8% interval of every test
+// lies off the wanted power: far from it few tables decide. Rates near it, and null sizes, have all tables.
+//
 // Empty: not possible; what makes no sense is refused. Threads: pure; tables are split over `executor`, and the
 // result does not depend on its threads. Cost: tables x power_cost a rate; the searches take at most 5 x 6 + 1
 // rates for an alternative, usually 10 to 15, and at most 5 x 4 for trials, usually 8. Where a rate would cost more than

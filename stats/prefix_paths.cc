@@ -1,9 +1,14 @@
 #include "stats/prefix_paths.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "base/random.h"
 
 namespace gapwatch::stats {
 namespace {
+
+constexpr std::uint32_t kOrderStream = 0x4f524452;  // "ORDR"
 
 // Aligned draws of one prompt: by draw in order of index, the policies' outcomes.
 using Aligned = std::vector<std::vector<bool>>;
@@ -57,6 +62,29 @@ PrefixPoint point_at(std::uint32_t k, const std::vector<Aligned>& prompts, std::
   return point;
 }
 
+std::vector<Aligned> all_aligned(const DrawTable& draws, std::size_t most) {
+  std::vector<Aligned> prompts;
+  for (std::size_t i = 0; i < draws.prompt_count(); ++i) prompts.push_back(aligned_draws(draws.row(i), most));
+  return prompts;
+}
+
+std::vector<std::uint32_t> permutation(std::size_t size, std::uint64_t seed, std::uint32_t index) {
+  std::vector<std::uint32_t> order(size);
+  std::iota(order.begin(), order.end(), 0u);
+  CounterRandom random(seed, kOrderStream, index);
+  for (std::size_t i = size; i > 1; --i) std::swap(order[i - 1], order[bounded(random, i)]);
+  return order;
+}
+
+// Mean and extremes of the numbers there are.
+void set_range(std::span<const double> values, Number& mean, Number& min, Number& max) {
+  if (values.empty()) return;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  min = *low;
+  max = *high;
+  mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 }  // namespace
 
 std::vector<PrefixPoint> prefix_path(const DrawTable& draws, std::span<const std::uint32_t> ks,
@@ -64,13 +92,39 @@ std::vector<PrefixPoint> prefix_path(const DrawTable& draws, std::span<const std
   std::vector<PrefixPoint> path;
   if (draws.empty() || ks.empty()) return path;
   const std::size_t most = order.empty() ? *std::max_element(ks.begin(), ks.end()) : order.size();
-  std::vector<Aligned> prompts;
-  for (std::size_t i = 0; i < draws.prompt_count(); ++i) prompts.push_back(aligned_draws(draws.row(i), most));
+  const auto prompts = all_aligned(draws, most);
   for (const auto k : ks) {
     if (!order.empty() && k > order.size()) continue;
     path.push_back(point_at(k, prompts, draws.pool_size, order));
   }
   return path;
+}
+
+std::vector<PrefixRange> prefix_ranges(const DrawTable& draws, std::span<const std::uint32_t> ks,
+                                       std::uint32_t permutations, std::uint64_t seed) {
+  std::vector<PrefixRange> out;
+  if (draws.empty() || ks.empty() || permutations == 0) return out;
+  const auto prompts = all_aligned(draws, ~std::size_t{0});
+  std::size_t common = prompts.empty() ? 0 : prompts[0].size();
+  for (const auto& prompt : prompts) common = std::min(common, prompt.size());
+  std::vector<std::vector<std::uint32_t>> orders;
+  for (std::uint32_t p = 0; p < permutations; ++p) orders.push_back(permutation(common, seed, p));
+  for (const auto k : ks) {
+    if (k == 0 || k > common) continue;
+    std::vector<double> premiums, shares;
+    for (const auto& order : orders) {
+      const auto point = point_at(k, prompts, draws.pool_size, order);
+      if (point.premium) premiums.push_back(*point.premium);
+      if (point.noise_share_paired) shares.push_back(*point.noise_share_paired);
+    }
+    PrefixRange range;
+    range.k = k;
+    range.permutations = permutations;
+    set_range(premiums, range.premium_mean, range.premium_min, range.premium_max);
+    set_range(shares, range.share_paired_mean, range.share_paired_min, range.share_paired_max);
+    out.push_back(range);
+  }
+  return out;
 }
 
 }  // namespace gapwatch::stats

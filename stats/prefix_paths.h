@@ -30,4 +30,14 @@ struct PrefixPoint {
 std::vector<PrefixPoint> prefix_path(const DrawTable& draws, std::span<const std::uint32_t> ks,
                                      std::span<const std::uint32_t> order = {});
 
+// How the path depends on which draws come first: the same under `permutations` fixed permutations of the draws that
+// every prompt has, made from the seed. A k beyond those draws is left out.
+struct PrefixRange {
+  std::uint32_t k = 0, permutations = 0;
+  Number premium_mean, premium_min, premium_max;                    // product; over permutations
+  Number share_paired_mean, share_paired_min, share_paired_max;     // absent where no permutation has a share
+};
+std::vector<PrefixRange> prefix_ranges(const DrawTable& draws, std::span<const std::uint32_t> ks,
+                                       std::uint32_t permutations, std::uint64_t seed);
+
 }  // namespace gapwatch::stats

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace gapwatch::stats {
 namespace {
@@ -108,6 +109,15 @@ FittedPrior fit_likelihood(const CountTable& table) {
   fit.prior = {std::exp(best.x), std::exp(best.y)};
   fit.log_likelihood = best.value;
   return fit;
+}
+
+std::size_t distinct_cells(const CountTable& table, std::size_t most) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  for (const CellCount cell : table.cells) {
+    if (cell.trials > 0) seen.insert({cell.trials, cell.successes});
+    if (seen.size() > most) break;
+  }
+  return seen.size();
 }
 
 FittedPrior resolve_prior(const config::Prior& setting, const CountTable& table) {

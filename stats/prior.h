@@ -24,6 +24,9 @@ struct FittedPrior {
 FittedPrior fit_moments(const CountTable& table);
 FittedPrior fit_likelihood(const CountTable& table);
 
+// Distinct (trials, successes) of cells with trials, counted up to one more than `most`: what a likelihood costs.
+std::size_t distinct_cells(const CountTable& table, std::size_t most);
+
 // The prior that a monitor's setting means on this table; `identified` is true for a stated one.
 FittedPrior resolve_prior(const config::Prior& setting, const CountTable& table);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/log_concave.h"
+
 namespace gapwatch::stats {
 namespace {
 
@@ -16,6 +18,23 @@ std::vector<double> small_log_factorials() {
   return table;
 }
 
+std::uint64_t hypergeometric_wide(FastRandom& random, std::uint64_t total, std::uint64_t successes, std::uint64_t draws,
+                                  std::uint64_t low, std::uint64_t high, std::uint64_t mode, double deviation) {
+  const double n = static_cast<double>(total), s = static_cast<double>(successes), d = static_cast<double>(draws);
+  const auto ratio = [&](std::int64_t x) {
+    const double k = static_cast<double>(x);
+    return (s - k) * (d - k) / ((k + 1) * (n - s - d + k + 1));
+  };
+  const auto log_weight = [&](std::int64_t x) {
+    const auto k = static_cast<std::uint64_t>(x);
+    return -(log_factorial(k) + log_factorial(successes - k) + log_factorial(draws - k) +
+             log_factorial(total - successes + k - draws));
+  };
+  const auto as_signed = [](std::uint64_t x) { return static_cast<std::int64_t>(x); };
+  return static_cast<std::uint64_t>(
+      draw_wide(random, as_signed(low), as_signed(high), as_signed(mode), deviation, ratio, log_weight));
+}
+
 std::uint64_t hypergeometric_from_mode(FastRandom& random, std::uint64_t total, std::uint64_t successes,
                                        std::uint64_t draws) {
   const double n = static_cast<double>(total), s = static_cast<double>(successes),
@@ -24,6 +43,8 @@ std::uint64_t hypergeometric_from_mode(FastRandom& random, std::uint64_t total, 
   const std::uint64_t high = std::min(draws, successes);
   const double peak = std::floor((d + 1) * (s + 1) / (n + 2));
   const auto mode = std::clamp(static_cast<std::uint64_t>(peak), low, high);
+  const double deviation = std::sqrt(d * (s / n) * (1 - s / n) * (1 - d / n));
+  if (deviation > kWideDeviation) return hypergeometric_wide(random, total, successes, draws, low, high, mode, deviation);
   const auto choose = [](std::uint64_t a, std::uint64_t b) {
     return log_factorial(a) - log_factorial(b) - log_factorial(a - b);
   };

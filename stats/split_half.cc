@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "stats/redeal_sampler.h"
 #include "stats/split_half_exact.h"
 
 namespace gapwatch::stats {
@@ -11,6 +12,9 @@ namespace {
 
 constexpr std::uint32_t kSplitStream = 0x53504c54;  // "SPLT"
 constexpr std::size_t kChunk = 64;                  // prompts of one piece of the exact work
+constexpr double kMostExactWork = 5e8, kSorting = 30;
+constexpr double kWideHalf = 12;  // deviation of a half's successes from which they are drawn without a table
+constexpr double kDrawCost = 20;  // of such a draw, in look-ups
 
 CountTable splittable(const CountTable& table) { return complete_rows(table, {.min_trials = 2, .missing_as_fail = false}); }
 
@@ -23,14 +27,12 @@ double exact_work(const CountTable& table) {
     std::uint32_t half = 0;
     bool even = true;
     for (const CellCount cell : table.row(i)) {
-      const double p = static_cast<double>(cell.successes) / cell.trials;
-      const double deviation = std::sqrt(cell.trials * p * (1 - p)) / 2;
-      const double width = std::min({20 * deviation + 1, cell.successes + 1.0, cell.trials - cell.successes + 1.0});
+      const double width = std::min({20 * half_deviation(cell) + 1, cell.successes + 1.0, cell.trials - cell.successes + 1.0});
       even &= half == 0 || half == cell.trials / 2;
       half = cell.trials / 2;
       values = even ? std::max(values, width) : values + width;
     }
-    work += values * pool * pool;
+    work += values * (pool * pool + kSorting);
   }
   return work;
 }
@@ -51,7 +53,7 @@ std::vector<double> honest_means(const CountTable& table, std::span<const double
   for (const auto& part : parts) {
     for (std::size_t t = 0; t < means.size(); ++t) means[t] += part[t];
   }
-  for (double& mean : means) mean /= static_cast<double>(prompts);
+  for (double& mean : means) mean = std::min(1.0, mean / static_cast<double>(prompts));  // sums of probabilities round
   return means;
 }
 
@@ -67,10 +69,14 @@ class Splitter {
   Splitter(const CountTable& table, std::span<const double> thresholds)
       : table_(table), thresholds_(thresholds), law_(table.cells.size()), needs_(table.cells.size()) {
     for (std::size_t c = 0; c < table.cells.size(); ++c) {
-      law_[c] = &laws_.of(table.cells[c]);
+      const bool wide = half_deviation(table.cells[c]) > kWideHalf;
+      law_[c] = wide ? nullptr : &laws_.of(table.cells[c]);
+      cost_ += wide ? kDrawCost : 1;
       needs_[c] = needs_of(table.cells[c].trials);
     }
   }
+
+  double cost() const { return cost_; }  // of one split, in look-ups
 
   std::vector<SplitScores> split(std::uint64_t seed, std::uint64_t replicate, bool with_choice) const {
     FastRandom random(seed, kSplitStream, replicate);
@@ -112,8 +118,15 @@ class Splitter {
   void draw(FastRandom& random, std::size_t prompt, std::vector<CellCount>& half, std::vector<CellCount>& rest) const {
     const auto pool = table_.pool_size();
     for (std::size_t m = 0; m < pool; ++m) {
-      const auto& law = *law_[prompt * pool + m];
       const auto cell = table_.row(prompt)[m];
+      if (law_[prompt * pool + m] == nullptr) {
+        const auto taken = static_cast<std::uint32_t>(
+            hypergeometric_draw(random, cell.trials, cell.successes, cell.trials / 2));
+        half[m] = {cell.trials / 2, taken};
+        rest[m] = {cell.trials - cell.trials / 2, cell.successes - taken};
+        continue;
+      }
+      const auto& law = *law_[prompt * pool + m];
       const double u = uniform(random);
       const auto at = std::upper_bound(law.cumulative.begin(), law.cumulative.end() - 1, u);
       const auto successes = law.from + static_cast<std::uint32_t>(at - law.cumulative.begin());
@@ -154,7 +167,8 @@ class Splitter {
   const CountTable& table_;
   std::span<const double> thresholds_;
   HalfLaws laws_;
-  std::vector<const HalfLaw*> law_;  // by cell
+  std::vector<const HalfLaw*> law_;  // by cell; null: drawn without a table
+  double cost_ = 0;
   std::map<std::uint32_t, Needs> made_;
   std::vector<const Needs*> needs_;  // by cell
 };
@@ -191,11 +205,11 @@ std::vector<SplitHalfResult> split_half(const CountTable& table, std::span<const
     out[t].prompts = static_cast<std::int64_t>(split.prompt_count());
   }
   if (split.prompt_count() == 0) return out;
-  const bool exact = exact_work(split) <= 1e10;
+  const bool exact = exact_work(split) <= kMostExactWork;
   const auto honest = exact ? honest_means(split, thresholds, false, executor) : std::vector<double>();
-  const auto affordable = std::clamp(1e8 / static_cast<double>(split.cells.size()), 20.0, 1e9);
-  const auto replicates = static_cast<std::uint32_t>(std::clamp<double>(options.replicates, 1, affordable));
   const Splitter splitter(split, thresholds);
+  const auto affordable = std::clamp(1e8 / splitter.cost(), 20.0, 1e9);
+  const auto replicates = static_cast<std::uint32_t>(std::clamp<double>(options.replicates, 1, affordable));
   std::vector<std::vector<SplitScores>> scores(replicates);
   executor.run(replicates, [&](std::size_t r) { scores[r] = splitter.split(options.seed, r, !exact); });
   for (std::size_t t = 0; t < out.size(); ++t) {

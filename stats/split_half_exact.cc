@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace gapwatch::stats {
 namespace {
@@ -77,29 +78,33 @@ void shares(const AtRate& rate, bool first, std::vector<double>& share) {
 
 }  // namespace
 
+double half_deviation(CellCount cell) {
+  const double p = static_cast<double>(cell.successes) / cell.trials;
+  return std::sqrt(cell.trials * p * (1 - p)) / 2;
+}
+
 HalfLaw half_law(CellCount cell) {
-  const auto choose = [](double n, double k) { return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1); };
   HalfLaw law;
   law.half = cell.trials / 2;
   const auto failures = cell.trials - cell.successes;
   const auto low = law.half > failures ? law.half - failures : 0;
   const auto high = std::min(cell.successes, law.half);
-  std::vector<double> logs;
-  for (auto x = low; x <= high; ++x) logs.push_back(choose(cell.successes, x) + choose(failures, law.half - x));
-  const double most = *std::max_element(logs.begin(), logs.end());
-  const auto kept = [&](double log) { return log > most - 41.5; };
-  const auto begin = std::find_if(logs.begin(), logs.end(), kept);
-  const auto end = std::find_if(logs.rbegin(), logs.rend(), kept).base();
-  law.from = low + static_cast<std::uint32_t>(begin - logs.begin());
-  double sum = 0;
-  for (auto at = begin; at != end; ++at) {
-    law.probability.push_back(std::exp(*at - most));
-    sum += law.probability.back();
-  }
-  double below = 0;
+  const double s = cell.successes, f = failures, h = law.half;
+  const auto ratio = [&](double x) { return (s - x) * (h - x) / ((x + 1) * (f - h + x + 1)); };
+  const auto mode = std::clamp(static_cast<std::uint32_t>((h + 1) * (s + 1) / (s + f + 2)), low, high);
+  constexpr double kNegligible = 1e-18;
+  std::vector<double> below;
+  double weight = 1;
+  for (auto x = mode; x > low && (weight /= ratio(x - 1.0)) >= kNegligible; --x) below.push_back(weight);
+  law.from = mode - static_cast<std::uint32_t>(below.size());
+  law.probability.assign(below.rbegin(), below.rend());
+  law.probability.push_back(weight = 1);
+  for (auto x = mode; x < high && (weight *= ratio(x)) >= kNegligible; ++x) law.probability.push_back(weight);
+  const double sum = std::accumulate(law.probability.begin(), law.probability.end(), 0.0);
+  double up_to = 0;
   for (double& p : law.probability) {
     p /= sum;
-    law.cumulative.push_back(below += p);
+    law.cumulative.push_back(up_to += p);
   }
   law.cumulative.back() = 1;
   return law;

@@ -24,6 +24,8 @@ struct HalfLaw {
   std::vector<double> cumulative;          // running sums, the last is 1
 };
 HalfLaw half_law(CellCount cell);
+// Its standard deviation, about; the cell has trials. A law has some 18 of them values.
+double half_deviation(CellCount cell);
 
 // Laws by (trials, successes), made once.
 class HalfLaws {

@@ -9,6 +9,7 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "stats/nulls.h"
+#include "stats/subpools.h"
 
 namespace gapwatch::stats {
 namespace {
@@ -56,6 +57,14 @@ BENCHMARK(both_nulls)
     ->Args({1'000'000, 10, 400})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+// All 2^20 - 1 subsets of 20 policies on 1,000 prompts.
+void subpools(benchmark::State& state) {
+  const auto table = make_table(1'000, 20, 16);
+  const auto executor = make_thread_executor(0);
+  for (auto _ : state) benchmark::DoNotOptimize(all_subpools(table, *executor));
+}
+BENCHMARK(subpools)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace gapwatch::stats

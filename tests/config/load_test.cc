@@ -109,11 +109,38 @@ TEST(Load, AnEmptyFileIsTheDefaults) {
   EXPECT_EQ(describe(good("\xef\xbb\xbfthreads: 0\n")), describe(Settings{}));
 }
 
+TEST(Load, WhereAStreamBegins) {
+  const auto kafka = [](const std::string& more) {
+    return "source: {kafka: {brokers: a:1, topics: [t], " + more + "}}\n";
+  };
+  EXPECT_EQ(good(kafka("start: latest")).source.kafka->start, StartAt::kLatest);
+  const auto at_time = good(kafka("start: 2026-11-29T23:53:13.250Z"));
+  EXPECT_EQ(at_time.source.kafka->start, StartAt::kTime);
+  EXPECT_EQ(at_time.source.kafka->start_time, 1795996393250);
+  EXPECT_EQ(good(describe(at_time)).source.kafka->start_time, 1795996393250);
+  EXPECT_THAT(good(kafka("start_offsets: {t/0: 15, t/1: 0}, wait_for_topics: true")).source.kafka->start_offsets,
+              ElementsAre(Pair("t/0", 15), Pair("t/1", 0)));
+  EXPECT_THAT(faults(kafka("start: latst")), ElementsAre(HasSubstr("did you mean latest?")));
+  EXPECT_THAT(faults(kafka("start_offsets: {t: 15}")), ElementsAre(HasSubstr("is not under topic/partition")));
+  EXPECT_THAT(faults(kafka("start_offsets: {t/0: -1}")), ElementsAre(HasSubstr("start_offsets.t/0")));
+}
+
+TEST(Load, DeadLettersHaveOnePlaceThatIsNotRead) {
+  const std::string source = "source: {kafka: {brokers: a:1, topics: [t]}}\n";
+  EXPECT_EQ(good(source + "dead_letters: {topic: bad}\n").dead_letters.topic, "bad");
+  EXPECT_THAT(faults(source + "dead_letters: {topic: t}\n"), ElementsAre(HasSubstr("is a topic that is read")));
+  EXPECT_THAT(faults(source + "dead_letters: {topic: bad, file: f}\n"), ElementsAre(HasSubstr("a second place")));
+  EXPECT_THAT(faults("source: {stdin: true}\ndead_letters: {topic: bad}\n"), ElementsAre(HasSubstr("no source.kafka")));
+}
+
 TEST(Load, EverySettingHasItsPlace) {
   const auto s = good(R"(
 source: {files: [a.jsonl, "-"]}
 format: native
-events: {eval: e, scorer: judge, success_at: 0.5, success_at_by_eval: {gsm8k: 0.9}, max_event: 2MiB, max_name: 256B}
+events: {eval: e, scorer: judge, success_at: 0.5, success_at_by_eval: {gsm8k: 0.9},
+         success_at_by_scorer: {rubric: 4}, errors: failure, errors_by_scorer: {judge: skip}, later_wins: false,
+         max_event: 2MiB, max_name: 256B}
+dead_letters: {file: /var/dead.jsonl}
 state: {path: /s, checkpoint_every: 2s, write_buffer: 16MiB, block_cache: 8MiB}
 http: {listen: "[::1]:0", token: secret-1}
 threads: 3
@@ -135,6 +162,11 @@ monitors:
   EXPECT_THAT(s.source.files, ElementsAre("a.jsonl", "-"));
   EXPECT_EQ(s.events.success_at, 0.5);
   EXPECT_THAT(s.events.success_at_by_eval, ElementsAre(Pair("gsm8k", 0.9)));
+  EXPECT_THAT(s.events.success_at_by_scorer, ElementsAre(Pair("rubric", 4)));
+  EXPECT_EQ(s.events.errors, ErrorOutcome::kFailure);
+  EXPECT_THAT(s.events.errors_by_scorer, ElementsAre(Pair("judge", ErrorOutcome::kSkip)));
+  EXPECT_FALSE(s.events.later_wins);
+  EXPECT_EQ(s.dead_letters.file, "/var/dead.jsonl");
   EXPECT_EQ(s.events.max_event_bytes, 2u << 20);
   EXPECT_EQ(s.events.max_name_bytes, 256u);
   EXPECT_EQ(s.state.checkpoint_every, std::chrono::seconds(2));
@@ -194,7 +226,7 @@ TEST(Load, UnknownKeysNameTheNearest) {
   EXPECT_THAT(
       faults("zzzzzzzz: 1\n"),
       ElementsAre(
-          "c.yaml:1:1: zzzzzzzz: is not known; known here: format, threads, source, events, state, http, "
+          "c.yaml:1:1: zzzzzzzz: is not known; known here: format, alarms, threads, source, events, dead_letters, state, http, "
           "limits, monitor_defaults, monitors"));
   EXPECT_THAT(faults("state.path: /x\n"), ElementsAre(HasSubstr("is not known")));
   EXPECT_THAT(faults(monitor("<<: 1")), ElementsAre(HasSubstr("monitors[0].<<: is not known")));

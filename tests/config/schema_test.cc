@@ -61,5 +61,36 @@ TEST(Schema, DefaultsLoadBackToo) {
   EXPECT_EQ(describe(*loaded.settings), describe(Settings{}));
 }
 
+Loaded monitor_with(const std::string& lines) {
+  const Environment hook = [](const std::string&) { return std::optional<std::string>("https://hooks.example/hunter2"); };
+  return load("monitors:\n  - {name: m, eval: e, " + lines + "}\n", "c.yaml", hook, SourceNeed::kOptional);
+}
+
+TEST(Schema, EvidenceAndAlarmHaveTheirPlace) {
+  const auto loaded = monitor_with(
+      "evidence: {enabled: false, margin: pairs, horizon: 12}, alarm: {alpha: 0.05, webhook: \"${HOOK}\"}");
+  ASSERT_TRUE(loaded.settings) << to_string(loaded.faults.front(), "c.yaml");
+  const auto& m = loaded.settings->monitors[0];
+  EXPECT_FALSE(m.evidence.enabled);
+  EXPECT_EQ(m.evidence.margin, MarginBets::kPairs);
+  EXPECT_EQ(m.evidence.horizon, 12u);
+  EXPECT_EQ(m.alpha, 0.05);
+  EXPECT_EQ(m.webhook, "https://hooks.example/hunter2");
+  EXPECT_EQ(describe(*loaded.settings).find("hunter2"), std::string::npos) << "an address is a secret";
+  const Environment none = [](const std::string&) { return std::nullopt; };
+  const auto family = load("alarms: {family: average}\n", "c.yaml", none, SourceNeed::kOptional);
+  ASSERT_TRUE(family.settings);
+  EXPECT_EQ(family.settings->family, FamilyRule::kAverage);
+}
+
+TEST(Schema, AnAddressThatCannotBePostedToIsAFaultAndNotShown) {
+  for (const char* wrong : {"ftp://hunter2/", "hunter2", "http://", "http://:80/hunter2", "https://user@hunter2/", "http://a b"}) {
+    const auto loaded = monitor_with(std::string("alarm: {webhook: \"") + wrong + "\"}");
+    ASSERT_EQ(loaded.faults.size(), 1u) << wrong;
+    EXPECT_EQ(to_string(loaded.faults[0], "c.yaml").find("hunter2"), std::string::npos) << wrong;
+  }
+  EXPECT_EQ(monitor_with("alarm: {webhook: \"http://a\", webhook_file: none}").faults.size(), 1u) << "given twice";
+}
+
 }  // namespace
 }  // namespace gapwatch::config

@@ -226,4 +226,26 @@ std::vector<PromptReport> prompts() {
   return {prompt};
 }
 
+state::HistorySlice history() {
+  state::HistorySample empty;
+  empty.at = 1'790'000'000'000;
+  empty.state = "insufficient";
+  empty.prompts = 3;
+  state::HistorySample full;
+  full.at = empty.at + 60'000;
+  full.state = "evidence";
+  full.complete = full.prompts = 500;
+  full.trials = 165'000;
+  full.paired = true;
+  full.comparator = 0.75;
+  full.ceiling = 0.8125;
+  full.union_rate = 0.875;
+  full.union_upper = 0.9375;
+  full.noise_share = 0.5;
+  full.redeal.log10_e = -0.25;
+  full.margin = {2.5, true};
+  full.thresholds = {{0.1, 0.125, {}, {0.0625, 0.03125, 0.09375, 0.0625}}};
+  return {60'000, {empty, full}};
+}
+
 }  // namespace gapwatch::exporters::fixture

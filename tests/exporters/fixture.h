@@ -3,6 +3,7 @@
 #pragma once
 
 #include "exporters/report_model.h"
+#include "state/history.h"
 
 namespace gapwatch::exporters::fixture {
 
@@ -15,5 +16,7 @@ MonitorReport empty_monitor();        // no complete prompt
 Published published();
 Report report();
 std::vector<PromptReport> prompts();
+// Two samples a minute apart: one with nothing complete, one with one threshold and an alarm.
+state::HistorySlice history();
 
 }  // namespace gapwatch::exporters::fixture

@@ -172,6 +172,7 @@ TEST_F(HttpServerTest, ServesManyConnectionsAndRefusesTooMany) {
   const auto refused = BlockingClient(server_->port()).receive();
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->status, 503);
+  EXPECT_NE(refused->body.find("too many connections"), std::string::npos) << refused->body;
   for (auto& client : clients) EXPECT_EQ(client->get("/hello")->status, 200);
 }
 

@@ -167,8 +167,46 @@ TEST(Metrics, ExportsTheStatisticsUnderTheirNames) {
   EXPECT_EQ(scrape.value("gapwatch_evaluation_timestamp_seconds", monitor), 1.79e9);
 }
 
-TEST(Metrics, SaysWhetherTheLastReloadWasTaken) {
+TEST(Metrics, TheNormalLawIsServedAndTheSamplesAreItsCheck) {
+  auto monitor = fixture::full_monitor();
+  auto live = std::make_shared<stats::NullResults>();
+  live->thresholds.emplace_back();
+  live->thresholds[0].tau = 0.1;
+  live->thresholds[0].gap.redeal = monitor.evaluation->thresholds[1].gap.redeal;
+  live->thresholds[0].gap.redeal->mean = 0.0625;
+  live->thresholds[0].gap.redeal->p_upper = 0.375;
+  monitor.live_nulls = live;
+  const Scrape scrape(text_of(only(monitor)));
+  const Labels redeal{{"monitor", "math500"}, {"tau", "0.1"}, {"null", "redeal"}};
+  const Labels margin{{"monitor", "math500"}, {"tau", "0.1"}, {"null", "margin"}};
+  const auto upper = [](Labels labels) {
+    labels["tail"] = "upper";
+    return labels;
+  };
+  EXPECT_EQ(scrape.value("gapwatch_null_mean_ratio", redeal), 0.0625);
+  EXPECT_EQ(scrape.value("gapwatch_p_value", upper(redeal)), 0.375);
+  EXPECT_EQ(scrape.value("gapwatch_null_check_mean_ratio", redeal), 0.064);
+  EXPECT_EQ(scrape.value("gapwatch_p_value_check", upper(redeal)), 0.25);
+  EXPECT_EQ(scrape.value("gapwatch_null_mean_ratio", margin), 0.03) << "no live law of this null: the samples stand in";
+}
+
+TEST(Metrics, SaysWhatAMonitorLooksAtAndWhetherItIsWhole) {
+  auto monitor = fixture::full_monitor();
+  monitor.split_prompts = 3;
+  const Scrape scrape(text_of(only(monitor)));
+  EXPECT_EQ(scrape.value("gapwatch_monitor_info", {{"monitor", "math500"}, {"eval", "math500"}, {"scorer", "lexical"}, {"slice", ""},
+                                                   {"window", "all"}, {"tau", "0.1"}, {"alpha", "0.01"}}), 1);
+  EXPECT_EQ(scrape.value("gapwatch_split_prompts", {{"monitor", "math500"}}), 3);
+  // Prometheus' linter wants no label `quantile` on a gauge.
+  EXPECT_EQ(scrape.types.at("gapwatch_trials"), "untyped");
+  EXPECT_EQ(scrape.types.at("gapwatch_null_quantile_ratio"), "untyped");
+}
+
+TEST(Metrics, SaysWhetherTheLastReloadWasTakenAndTheStateIsWritten) {
   Published published;
+  EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_state_writable"), 1);
+  published.stream.state_writable = false;
+  EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_state_writable"), 0);
   EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_config_reload_success"), 1);
   published.stream.config_reload_success = false;
   EXPECT_EQ(Scrape(text_of(published)).value("gapwatch_config_reload_success"), 0);
@@ -178,9 +216,11 @@ TEST(Metrics, UndefinedIsAbsent) {
   const Scrape scrape(text_of(only(fixture::empty_monitor())));
   std::set<std::string> names;
   for (const auto& sample : scrape.samples) names.insert(sample.name);
-  EXPECT_THAT(names, testing::UnorderedElementsAre("gapwatch_prompts", "gapwatch_monitor_state", "gapwatch_cells",
+  EXPECT_THAT(names, testing::UnorderedElementsAre("gapwatch_prompts", "gapwatch_monitor_state",
+                                                   "gapwatch_monitor_info", "gapwatch_cells", "gapwatch_state_writable",
                                                    "gapwatch_state_bytes", "gapwatch_rebalances_total",
-                                                   "gapwatch_config_reload_success", "gapwatch_build_info"));
+                                                   "gapwatch_config_reload_success", "gapwatch_build_info",
+                                                   "gapwatch_dead_letters_total", "gapwatch_stream_split_prompts"));
   const Scrape early(text_of(only(fixture::unevaluated_monitor())));
   for (const auto& sample : early.samples) {
     EXPECT_NE(sample.name, "gapwatch_p_value");

@@ -36,13 +36,17 @@ class ReportJson : public testing::Test {
 
 TEST_F(ReportJson, HasTheSchemasKeysInOrder) {
   const auto root = parse(report_json(fixture::report()));
-  EXPECT_THAT(keys(root), testing::ElementsAre("schema", "version", "input", "monitors"));
+  EXPECT_THAT(keys(root), testing::ElementsAre("schema", "version", "input", "monitors", "scorers"));
   EXPECT_EQ(root["schema"].get_string().value(), "gapwatch.report/1");
   const std::vector<std::string> expected = {
       "name",     "eval",   "scorer", "slice",  "window", "pool",    "identifiable", "prompts",
       "trials",   "unscored", "state", "checks", "prior",  "policies", "oracle",     "gap",
       "routers",  "coverage", "rauc", "pass_at_1_nulls", "population_gap", "sequential", "attribution",
-      "groups",   "seed",   "alarm"};
+      "groups",   "seed",   "alarm",
+      // The detail (docs/STATISTICS.md).
+      "comparators", "intervals", "priors", "cross_fit", "family", "chain", "thresholds", "mixture_matched",
+      "posterior_rauc", "rate_correlation", "draw_correlation", "strata", "best_of_r", "prefix_path", "prefix_permuted",
+      "subpools", "lineages", "winners_curse", "draw_checks", "routing_identity", "plurality", "confirmatory_looks", "driving_prompts"};
   const simdjson::dom::array monitors = root["monitors"].get_array().value();
   for (const auto monitor : monitors) EXPECT_EQ(keys(monitor), expected);
   EXPECT_THAT(keys(full()["oracle"]),

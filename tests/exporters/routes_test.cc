@@ -29,8 +29,15 @@ class FakeViews final : public Views {
     if (refuses_) return retry("the state is busy; ask again");
     return fixture::prompts();
   }
+  Result<state::HistorySlice> history(const std::string& monitor, const HistoryQuery& query) const override {
+    const std::lock_guard lock(mutex_);
+    asked_history_ = {monitor, query};
+    if (refuses_) return retry("the history is being written");
+    return fixture::history();
+  }
   Status pause() override { return control("pause"); }
   Status resume() override { return control("resume"); }
+  Status acknowledge(const std::string& monitor) override { return control(("acknowledge " + monitor).c_str()); }
 
   void show(std::shared_ptr<const Published> published) {
     const std::lock_guard lock(mutex_);
@@ -43,6 +50,10 @@ class FakeViews final : public Views {
   std::pair<std::string, PromptQuery> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;
+  }
+  std::pair<std::string, HistoryQuery> asked_history() const {
+    const std::lock_guard lock(mutex_);
+    return asked_history_;
   }
   std::vector<std::string> controls() const {
     const std::lock_guard lock(mutex_);
@@ -59,6 +70,7 @@ class FakeViews final : public Views {
 
   mutable std::mutex mutex_;
   mutable std::pair<std::string, PromptQuery> asked_;
+  mutable std::pair<std::string, HistoryQuery> asked_history_;
   std::shared_ptr<const Published> published_;
   std::vector<std::string> controls_;
   bool refuses_ = false;
@@ -74,21 +86,12 @@ std::shared_ptr<Published> snapshot() {
 
 class RoutesTest : public testing::Test {
  protected:
-  void begin(RouteSettings settings = {{"0.1.0", "abc123"}, {}}) {
+  void begin(RouteSettings settings = {{"0.1.0", "abc123"}}) {
     server_ = make_http_server({"127.0.0.1:0", ""});
     register_routes(*server_, views_, std::move(settings));
     const auto status = server_->start();
     ASSERT_TRUE(status) << status.error().message;
   }
-  void begin_with_history() {
-    begin({{"0.1.0", "abc123"}, [this](const std::string& monitor, const HistoryQuery& query) -> Result<std::string> {
-             if (query.step == 7) return retry("the history is being written");
-             return JsonWriter().begin_array().value(monitor).value(query.from).value(query.to).value(query.step)
-                 .end_array().take();
-           }});
-    views_.show(snapshot());
-  }
-
   ClientResponse exchange(const std::string& bytes) {
     BlockingClient client(server_->port());
     client.send(bytes);
@@ -146,7 +149,8 @@ TEST_F(RoutesTest, ShowsMetricsAndMonitors) {
 }
 
 TEST_F(RoutesTest, UnknownMonitorsAndPlacesAreNotFound) {
-  begin_with_history();
+  begin();
+  views_.show(snapshot());
   for (const char* target : {"/api/v1/monitors/nobody", "/api/v1/monitors/nobody/prompts", "/api/v1/monitors/nobody/history",
                              "/api/v1/monitors/nobody/events", "/api/v1/monitors/math500/other", "/api/v1/monitors/",
                              "/api/v1/monitors/math500/", "/api/v1/monitors//prompts", "/api/v2", "/assets/none.js",
@@ -155,11 +159,12 @@ TEST_F(RoutesTest, UnknownMonitorsAndPlacesAreNotFound) {
     EXPECT_EQ(answer.status, 404) << target;
     EXPECT_THAT(answer.body, HasSubstr("\"error\"")) << target;
   }
-  EXPECT_EQ(post("/api/v1/monitors/math500").status, 405);
+  EXPECT_EQ(post("/api/v1/monitors").status, 405);
 }
 
 TEST_F(RoutesTest, NamesAreDecodedOnceAndMayHoldASlash) {
-  begin_with_history();
+  begin();
+  views_.show(snapshot());
   const std::string path = "/api/v1/monitors/team%20a%2Fb%252F";
   simdjson::dom::parser parser;
   const auto monitor = get(path);
@@ -167,7 +172,8 @@ TEST_F(RoutesTest, NamesAreDecodedOnceAndMayHoldASlash) {
   EXPECT_EQ(parser.parse(monitor.body).at_pointer("/name").get_string().value(), kSlashName);
   EXPECT_EQ(get(path + "/prompts").status, 200);
   EXPECT_EQ(views_.asked().first, kSlashName);
-  EXPECT_THAT(get(path + "/history").body, HasSubstr(kSlashName));
+  EXPECT_EQ(get(path + "/history").status, 200);
+  EXPECT_EQ(views_.asked_history().first, kSlashName);
   EXPECT_EQ(get("/api/v1/monitors/team%20a%2Fb%2F").status, 404) << "another name";
   publish_events(*server_, *views_.published());
   BlockingClient client(server_->port());
@@ -185,6 +191,8 @@ TEST_F(RoutesTest, PromptsAreAskedForAsTheQuerySays) {
   EXPECT_EQ(get(path + "?sort=ceiling&limit=1").status, 200);
   EXPECT_EQ(views_.asked().second.sort, PromptSort::kCeiling);
   EXPECT_EQ(views_.asked().second.limit, 1u);
+  EXPECT_EQ(get(path + "?sort=gap").status, 200);
+  EXPECT_EQ(views_.asked().second.sort, PromptSort::kGap);
   EXPECT_EQ(get(path + "?limit=1000&sort=prompt&other=x").status, 200);
   EXPECT_EQ(views_.asked().second.sort, PromptSort::kPrompt);
   EXPECT_EQ(views_.asked().second.limit, 1000u);
@@ -200,23 +208,40 @@ TEST_F(RoutesTest, PromptsAreAskedForAsTheQuerySays) {
 }
 
 TEST_F(RoutesTest, HistoryIsAskedForAsTheQuerySays) {
-  begin_with_history();
+  begin();
+  views_.show(snapshot());
   const std::string path = "/api/v1/monitors/math500/history";
-  EXPECT_EQ(get(path).body, "[\"math500\",0," + std::to_string(std::numeric_limits<std::int64_t>::max()) + ",0]");
-  EXPECT_EQ(get(path + "?from=-5&to=10&step=2").body, R"(["math500",-5,10,2])");
+  EXPECT_EQ(get(path).status, 200);
+  EXPECT_EQ(views_.asked_history().first, "math500");
+  EXPECT_EQ(views_.asked_history().second.from, 0);
+  EXPECT_EQ(views_.asked_history().second.to, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(views_.asked_history().second.step, 0);
+  EXPECT_EQ(get(path + "?from=-5&to=10&step=2").status, 200);
+  EXPECT_EQ(views_.asked_history().second.from, -5);
+  EXPECT_EQ(views_.asked_history().second.to, 10);
+  EXPECT_EQ(views_.asked_history().second.step, 2);
   EXPECT_EQ(get(path + "?from=10&to=10").status, 200);
   for (const char* query : {"?from=11&to=10", "?step=-1", "?from=x", "?to=", "?step=1e3", "?to=9223372036854775808"}) {
     EXPECT_EQ(get(path + query).status, 400) << query;
   }
-  EXPECT_EQ(get(path + "?step=7").status, 503);
-  EXPECT_THAT(get(path + "?step=7").body, HasSubstr("being written"));
+  views_.refuse_everything();
+  EXPECT_EQ(get(path).status, 503);
+  EXPECT_THAT(get(path).body, HasSubstr("being written"));
 }
 
-TEST_F(RoutesTest, WhereNoHistoryIsKeptThereIsNone) {
+TEST_F(RoutesTest, ASampleOfTheHistorySaysWhatTheMonitorShowed) {
   begin();
   views_.show(snapshot());
-  EXPECT_EQ(get("/api/v1/monitors/math500/history?from=x").status, 404);
-  EXPECT_THAT(get("/api/v1/monitors/math500/history").body, HasSubstr("keeps no history"));
+  EXPECT_EQ(get("/api/v1/monitors/math500/history").body,
+            R"({"monitor":"math500","step":60000,"samples":[{"at":1790000000000,"state":"insufficient",)"
+            R"("prompts":{"complete":0,"total":3},"trials":0,"coupling":"product","comparator":null,"ceiling":null,)"
+            R"("union":null,"union_upper":null,"noise_share":null,"evidence":{"redeal":{"log10_e":null,"alarm":false},)"
+            R"("margin":{"log10_e":null,"alarm":false}},"coverage":[]},{"at":1790000060000,"state":"evidence",)"
+            R"("prompts":{"complete":500,"total":500},"trials":165000,"coupling":"paired","comparator":0.75,)"
+            R"("ceiling":0.8125,"union":0.875,"union_upper":0.9375,"noise_share":0.5,"evidence":{"redeal":)"
+            R"({"log10_e":-0.25,"alarm":false},"margin":{"log10_e":2.5,"alarm":true}},"coverage":[{"tau":0.1,)"
+            R"("gap":0.125,"nulls":{"redeal":null,"margin":{"mean":0.0625,"p05":0.03125,"p95":0.09375,)"
+            R"("excess":0.0625}}}]}]})");
 }
 
 TEST_F(RoutesTest, PauseAndResumeArePosts) {

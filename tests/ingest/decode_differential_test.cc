@@ -33,7 +33,7 @@ ReferenceEvent as_reference(const state::Event& e) {
   out.eval = e.eval, out.scorer = e.scorer, out.prompt = e.prompt, out.policy = e.policy, out.version = e.version;
   out.slice = e.slice, out.answer = e.answer, out.id = e.id, out.router = e.router;
   out.draw = e.draw, out.successes = e.successes, out.trials = e.trials, out.time = e.time;
-  out.propensity = e.propensity;
+  out.propensity = e.propensity, out.sequence = e.sequence;
   out.weights = as_map(e.weights), out.propensities = as_map(e.propensities);
   return out;
 }
@@ -59,7 +59,7 @@ class Maker {
         R"("scorer":"lexical")", R"("slice":"h\u00e9\"\n")", R"("answer":"x\\y")", R"("id":"ev-1")",
         R"("ts":1764000000007)", R"("ts":"2024-02-29T23:59:59Z")", R"("version":"v2")", R"("propensity":0.25)",
         R"("propensity":{"a":0.5,"b":0.5,"qwen2.5-32b":1})", R"("retract":true)", R"("successes":3)", R"("trials":10)",
-        R"("type":"route")", R"("router":"knn")", R"("weights":{"phi-4":0.7,"gemma":0.3})", R"("response":"free text")",
+        R"("type":"route")", R"("router":"knn")", R"("weights":{"phi-4":0.7,"gemma":0.3})", R"("sequence":41)", R"("sequence":9223372036854775808)", R"("response":"free text")",
         R"("meta":{"a":[1,2,{"b":null}],"c":NaN})", R"("n":-1.5e10)", "\"\xe4\xb8\xad\":\"\xf0\x9f\x98\x80\""};
     std::string text = "{";
     const std::size_t count = 1 + below(9);

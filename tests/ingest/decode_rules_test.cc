@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ingest/decoder.h"
+#include "ingest/draw_id.h"
 #include "ingest/fields.h"
 #include "ingest/reasons.h"
 
@@ -211,6 +212,9 @@ TEST_F(DecodeRules, ARetractionNamesItsDraw) {
   EXPECT_EQ(e.kind, EventKind::kRetract);
   EXPECT_EQ(e.draw, 3u);
   EXPECT_EQ(event(R"({"prompt":"p","policy":"a","id":"x","retract":true})").kind, EventKind::kRetract);
+  EXPECT_EQ(event(R"({"prompt":"p","policy":"a","id":"x","retract":true})").draw, draw_of("x"));
+  EXPECT_EQ(event(with(R"("id":"x")")).draw, draw_of("x"));
+  EXPECT_EQ(event(with(R"("id":"x","draw":3)")).draw, 3u);
   EXPECT_EQ(event(with(R"("draw":3,"retract":true)")).kind, EventKind::kRetract);
   EXPECT_EQ(event(with(R"("retract":false)")).kind, EventKind::kDraw);
   EXPECT_THAT(fault(R"({"prompt":"p","policy":"a","retract":true})"), HasSubstr("missing_field"));
@@ -234,6 +238,17 @@ TEST_F(DecodeRules, APreCountedCellHasSuccessesAndTrials) {
   EXPECT_THAT(fault(judged(R"("successes":1,"trials":3,"correct":true)")), HasSubstr("conflicting_fields"));
   EXPECT_THAT(fault(judged(R"("successes":1,"trials":3,"draw":0)")), HasSubstr("conflicting_fields"));
   EXPECT_THAT(fault(judged(R"("successes":1,"trials":3,"retract":true)")), HasSubstr("conflicting_fields"));
+}
+
+TEST_F(DecodeRules, SequenceIsAPlaceInOrderOfRequest) {
+  EXPECT_EQ(event(with(R"("sequence":41)")).sequence, 41u);
+  EXPECT_EQ(event(with(R"("sequence":9223372036854775807)")).sequence, 9223372036854775807u);
+  EXPECT_FALSE(event(with(R"("sequence":null)")).sequence);
+  EXPECT_FALSE(event(with(R"("draw":3)")).sequence);
+  for (const char* bad : {"-1", "9223372036854775808", "1e99"}) {
+    EXPECT_THAT(fault(with(R"("sequence":)" + std::string(bad))), ::testing::AnyOf(HasSubstr("out_of_range"), HasSubstr("wrong_type"))) << bad;
+  }
+  EXPECT_THAT(fault(with(R"("sequence":"41")")), HasSubstr("wrong_type: sequence must be a whole number"));
 }
 
 TEST_F(DecodeRules, PropensityIsAProbabilityOrOneForEachPolicy) {

@@ -5,6 +5,8 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "ingest/draw_id.h"
+
 namespace gapwatch::testing {
 namespace {
 
@@ -196,7 +198,7 @@ class Parser {
 
 const char* const kNames[] = {"prompt", "policy", "correct", "score", "draw", "unscored", "eval", "scorer", "slice", "answer",
                               "id", "ts", "version", "propensity", "retract", "successes", "trials", "type", "router",
-                              "weights"};
+                              "weights", "sequence"};
 
 class Rules {
  public:
@@ -211,6 +213,7 @@ class Rules {
     e.eval = text("eval").empty() ? topic_ : text("eval");
     e.scorer = text("scorer").empty() ? "default" : text("scorer");
     e.slice = text("slice"), e.answer = text("answer"), e.id = text("id"), e.version = text("version");
+    if (says("sequence")) e.sequence = whole("sequence", ~0ull >> 1);
     e.time = time();
     if (type == "route") {
       if (retract) throw Bad("conflict");
@@ -225,13 +228,19 @@ class Rules {
       counts(e, !outcome.empty() || retract);
     } else if (retract) {
       if (!e.draw && e.id.empty()) throw Bad("no draw");
+      identify(e);
       e.kind = "retract";
     } else {
       if (outcome.empty()) throw Bad("no outcome");
       e.kind = "draw";
       e.outcome = outcome;
+      identify(e);
     }
     return e;
+  }
+
+  static void identify(ReferenceEvent& e) {
+    if (!e.draw && !e.id.empty()) e.draw = ingest::draw_of(e.id);
   }
 
  private:

@@ -17,7 +17,7 @@ struct ReferenceEvent {
   std::string kind;     // draw, retract, counts, route
   std::string outcome;  // of draw: success, failure, unscored
   std::string eval, scorer, prompt, policy, version, slice, answer, id, router;
-  std::optional<std::uint64_t> draw;
+  std::optional<std::uint64_t> draw, sequence;
   std::uint64_t successes = 0, trials = 0;
   std::optional<std::int64_t> time;
   std::optional<double> propensity;

@@ -95,14 +95,16 @@ void expect_exact(Ledger& ledger, const NaiveCounts& counts, std::uint64_t seed)
   for (MonitorIndex m = 0; m < ledger.monitor_count(); ++m) {
     const auto& def = *ledger.catalog().monitors()[m];
     const auto moment = ledger.moment(m);
-    ASSERT_EQ(moment.sums, ledger.recount(m)) << "running sums drifted: " << def.config.name << ", seed " << seed;
+    ASSERT_EQ(moment.sums, ledger.recount(m).value()) << "running sums drifted: " << def.config.name << ", seed " << seed;
     ASSERT_EQ(moment.sums, naive_sums(counts, def)) << "wrong sums: " << def.config.name << ", seed " << seed;
   }
 }
 
 TEST(Ledger, EqualsNaiveCountingAfterAnyEventsAndRestarts) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    const auto settings = many_monitors();
+    auto settings = many_monitors();
+    if (seed % 2 == 0) settings.state.cache_bytes = 250 * seed;  // too small for all rows
+    bool evicted = false;
     MemoryStore store;
     auto ledger = std::make_unique<Ledger>(settings, &store);
     ASSERT_TRUE(ledger->open());
@@ -114,6 +116,10 @@ TEST(Ledger, EqualsNaiveCountingAfterAnyEventsAndRestarts) {
       ASSERT_NE(ledger->shard("topic", 0)->apply(event).applied, Applied::kRejected);
       counts.apply(event);
       if (events.below(60) == 0) expect_exact(*ledger, counts, seed);
+      if (events.below(15) == 0) {
+        ASSERT_TRUE(ledger->checkpoint());
+        evicted |= ledger->prompts_in_store() > 0;
+      }
       if (events.below(100) == 0) {
         ASSERT_TRUE(ledger->checkpoint());
         ledger = std::make_unique<Ledger>(settings, &store);
@@ -122,6 +128,7 @@ TEST(Ledger, EqualsNaiveCountingAfterAnyEventsAndRestarts) {
       }
     }
     expect_exact(*ledger, counts, seed);
+    EXPECT_EQ(evicted, seed % 2 == 0) << "seed " << seed;
   }
 }
 
@@ -146,7 +153,7 @@ TEST(Ledger, EventsAppliedTogetherAreAppliedOneAfterTheOther) {
       one_by_one.refresh();
       together.refresh();
       for (MonitorIndex m = 0; m < together.monitor_count(); ++m) {
-        ASSERT_EQ(together.moment(m).sums, one_by_one.recount(m)) << "seed " << seed;
+        ASSERT_EQ(together.moment(m).sums, one_by_one.recount(m).value()) << "seed " << seed;
       }
     }
   }
@@ -327,7 +334,13 @@ TEST(Ledger, DamageIsFoundAndNamed) {
       batch.put(key, value.substr(0, cut));
       ASSERT_TRUE(damaged.write(batch));
       Ledger ledger(settings, &damaged);
-      ASSERT_TRUE(ledger.open());
+      const auto opened = ledger.open();
+      if (key[0] == 'A') {
+        ASSERT_FALSE(opened) << "cut at " << cut;
+        EXPECT_NE(opened.error().message.find("monitor \"eval.scorer\""), std::string::npos) << opened.error().message;
+        continue;
+      }
+      ASSERT_TRUE(opened);
       const auto taken = ledger.take_partition("t", 0);
       ASSERT_FALSE(taken) << "cut at " << cut;
       EXPECT_NE(taken.error().message.find("t/0"), std::string::npos) << taken.error().message;

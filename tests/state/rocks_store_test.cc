@@ -35,6 +35,28 @@ TEST(RocksStore, KeepsWhatWasWrittenAndLocksItsFolder) {
   EXPECT_FALSE(open_rocks_store(options));
 }
 
+TEST(RocksStore, AFolderTakenAwayIsNoticedAndMayComeBack) {
+  const testing::TempDir dir;
+  RocksOptions options;
+  options.path = (dir.path() / "state").string();
+  auto store = open_rocks_store(options).value();
+  WriteBatch batch;
+  batch.put("key", "value");
+  ASSERT_TRUE(store->write(batch));
+  std::filesystem::rename(options.path, dir.path() / "moved");
+  for (const bool replaced : {false, true}) {
+    if (replaced) std::filesystem::create_directories(options.path);
+    const auto status = store->write(batch);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().action, Action::kRetry);
+    EXPECT_NE(status.error().message.find("deleted or replaced"), std::string::npos) << status.error().message;
+    EXPECT_FALSE(store->usable());
+  }
+  std::filesystem::remove(options.path);
+  std::filesystem::rename(dir.path() / "moved", options.path);
+  EXPECT_TRUE(store->write(batch));
+}
+
 TEST(RocksStore, DamageIsSaid) {
   const testing::TempDir dir;
   RocksOptions options;

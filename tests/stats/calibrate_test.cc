@@ -141,6 +141,17 @@ TEST(Calibrate, DoesNotDependOnThreadsNorOnStoppingEarly) {
   EXPECT_LT(one.responses, three.responses);
 }
 
+TEST(Calibrate, UnevenTrafficHasPropensitiesToo) {
+  auto scenario = small_scenario();
+  scenario.propensities = true;
+  scenario.stream.traffic = SimulatedTraffic::kUneven;
+  auto options = of_streams(80);
+  options.evidence.margin = MarginDesign::kOff;
+  expect_guaranteed(run(scenario, options).plain, 0.05);
+  scenario.stream.effects.diffuse = 1.5;
+  EXPECT_GT(run(scenario, options).plain.rate, 0.9);
+}
+
 TEST(Calibrate, RefusesWhatMakesNoSense) {
   InlineExecutor executor;
   auto scenario = small_scenario();

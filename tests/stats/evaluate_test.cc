@@ -117,7 +117,9 @@ TEST(Evaluate, TakesDrawsOfTheRowsThatCount) {
   const auto three = make_thread_executor(3);
   const auto whole = evaluate(table, draws.table, settings, one);
   expect_defined(whole);
-  EXPECT_EQ(whole.thin_support_by, "first draw");
+  EXPECT_EQ(whole.strata.at(0).by, "first draw");
+  EXPECT_EQ(whole.prefix_ranges.back().k, 30u);
+  EXPECT_NEAR(*whole.prefix_ranges.back().premium_mean, *whole.prefix_path.back().premium, 1e-12);
   EXPECT_EQ(whole.prefix_path.back().k, 30u);
   EXPECT_EQ(whole.leave_one_group_out.size(), 8u);
   ASSERT_TRUE(whole.subpools);

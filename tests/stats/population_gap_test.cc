@@ -171,5 +171,22 @@ TEST(PopulationGap, LargeTablesAreRepresentedBySomePrompts) {
   EXPECT_GE(result.estimate, 0);
 }
 
+// Every cell of it is distinct: what hardly differs is taken together, and the estimate stays that of the true rates.
+TEST(PopulationGap, ManyPoliciesOfManyTrialsAreTakenTogether) {
+  SimulationOptions options;
+  options.prompts = 40;
+  options.policies = 60;
+  options.draws = 800;
+  options.effects.diffuse = 0.5;
+  options.effects.shift = 1;
+  const auto pool = simulated_pool(options, 0.1);
+  InlineExecutor executor;
+  PopulationGapOptions gap;
+  gap.bootstraps = 2;
+  gap.draws = 40;
+  const auto result = *population_gap(pool.table, gap, executor);
+  EXPECT_NEAR(result.estimate, pool.true_gap, 0.03);
+}
+
 }  // namespace
 }  // namespace gapwatch::stats

@@ -3,27 +3,16 @@
 
 #include <simdjson.h>
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <string>
-#include <thread>
 
+#include "tests/support/eventually.h"
 #include "tests/support/http.h"
 #include "tests/support/process.h"
 
 namespace gapwatch::testing {
-
-// Asks until `done` or two minutes are over: for what another process does in its own time.
-inline bool eventually(const std::function<bool()>& done) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
 
 class MonitorProcess {
  public:
@@ -94,6 +83,12 @@ inline std::string json_at(const std::string& document, const std::string& point
   simdjson::dom::element element;
   if (parser.parse(simdjson::padded_string(document)).at_pointer(pointer).get(element) != simdjson::SUCCESS) return "";
   return simdjson::minify(element);
+}
+
+// The document without the null laws that a daemon has at every evaluation beside the sampled ones, and a report has not.
+inline std::string without_live_laws(const std::string& document) {
+  static const std::regex live(R"(,"live":\{[^}]*\})");
+  return std::regex_replace(document, live, "");
 }
 
 }  // namespace gapwatch::testing

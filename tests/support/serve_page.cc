@@ -21,8 +21,10 @@ class MovingViews final : public Views {
   Result<std::vector<PromptReport>> prompts(const std::string&, const PromptQuery&) const override {
     return fixture::prompts();
   }
+  Result<state::HistorySlice> history(const std::string&, const HistoryQuery&) const override { return fixture::history(); }
   Status pause() override { return {}; }
   Status resume() override { return {}; }
+  Status acknowledge(const std::string&) override { return {}; }
 
   std::shared_ptr<const Published> frame(int number) {
     auto next = std::make_shared<Published>(fixture::published());
@@ -47,7 +49,7 @@ int serve(const std::string& listen, int frames) {
   MovingViews views;
   views.frame(0);
   const auto server = make_http_server({listen, ""});
-  register_routes(*server, views, {{"0.1.0", "none"}, {}});
+  register_routes(*server, views, {{"0.1.0", "none"}});
   if (const auto status = server->start(); !status) {
     std::fprintf(stderr, "%s\n", status.error().message.c_str());
     return 1;

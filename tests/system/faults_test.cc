@@ -113,6 +113,54 @@ TEST(Faults, OneFileByTwoNames) {
   EXPECT_NE(ran.err.find("given twice"), std::string::npos) << ran.err;
 }
 
+TEST(Faults, AFileThatBecameShorter) {
+  const TempDir dir;
+  write_file(dir.path() / "events.jsonl", std::string(kEvent) + "\n" + kEvent + "\n");
+  MonitorProcess first(dir.path(), file_config(dir.path()));
+  ASSERT_TRUE(first.caught_up(2)) << first.process().err();
+  EXPECT_EQ(first.process().kill(SIGTERM), 0);
+  write_file(dir.path() / "events.jsonl", std::string(kEvent) + "\n");
+  first.start();
+  ASSERT_TRUE(eventually([&] { return first.process().err().find("became shorter") != std::string::npos; }))
+      << first.process().err();
+  EXPECT_NE(first.process().err().find("ends after line 1, and 2 lines"), std::string::npos) << first.process().err();
+}
+
+TEST(Faults, ARejectedLineIsNamedAsEditorsCount) {
+  const TempDir dir;
+  write_file(dir.path() / "events.jsonl", std::string(kEvent) + "\nnonsense\n");
+  const auto ran = shell(dir, "$G report events.jsonl");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_NE(ran.err.find("rejected events.jsonl:2: not_json"), std::string::npos) << ran.err;
+}
+
+TEST(Faults, APortThatIsNone) {
+  const TempDir dir;
+  write_file(dir.path() / "events.jsonl", kEvent);
+  const auto ran = shell(dir, "$G replay events.jsonl --to kafka://127.0.0.1:99999/t");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.err.find("\"127.0.0.1:99999\" is no Kafka broker's address"), std::string::npos) << ran.err;
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+}
+
+TEST(Faults, APoolThatIsAListOrStandsElsewhere) {
+  const TempDir dir;
+  const auto list = "monitors: [{name: m, eval: e, pool: [a, b]}]\n";
+  expect_refused(dir, file_config(dir.path()) + list, 2, {"monitors[0].pool: is a list", "write pool: {policies: ...}"});
+  expect_refused(dir, file_config(dir.path()) + "pool: [a, b]\n", 2, {"pool: is not known", "did you mean monitors[].pool?"});
+}
+
+TEST(Faults, AStateFolderThatIsDeletedIsSaid) {
+  const TempDir dir;
+  write_file(dir.path() / "events.jsonl", kEvent);
+  MonitorProcess monitor(dir.path(), file_config(dir.path()));
+  ASSERT_TRUE(monitor.caught_up(1)) << monitor.process().err();
+  std::filesystem::rename(dir.path() / "state", dir.path() / "moved");
+  EXPECT_EQ(monitor.process().kill(SIGTERM), 1) << monitor.process().err();
+  EXPECT_NE(monitor.process().err().find("was deleted or replaced while it was in use"), std::string::npos)
+      << monitor.process().err();
+}
+
 TEST(Faults, AnInputThatIsNotThere) {
   const TempDir dir;
   const auto ran = run_to_end({GAPWATCH_BINARY, "report", (dir.path() / "none.jsonl").string()}, dir.path());
