@@ -119,7 +119,7 @@ Result<exporters::Report> build_report(const ReportOptions& options) {
   }
   auto& ledger = (*engine)->ledger();
   if (options.by == "slice") split_by_slice(ledger);
-  ledger.refresh();
+  ledger.refresh(clock.now_ms());
   if (const auto left = ledger.catalog().beyond_monitor_cap(); left > 0) {
     log::warn(fmt::format("{} pairs of eval and scorer are beyond limits.monitors ({}) and not in the report", left,
                           (*engine)->settings().max_monitors));

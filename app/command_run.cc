@@ -16,10 +16,11 @@ int run(const std::string& path) {
   if (!settings) return fail(settings.error(), kUsage);
   block_signals();
   const auto host = settings->http.listen.substr(0, settings->http.listen.rfind(':'));
+  const auto* scheme = settings->http.tls_certificate.empty() ? "http" : "https";
   const SystemClock clock;
   auto daemon = Daemon::start(std::move(*settings), clock, [path] { return load_config(path); });
   if (!daemon) return fail(daemon.error());
-  log::info(fmt::format("watching; page and metrics on port {0}: http://{1}:{0}/", (*daemon)->port(), host));
+  log::info(fmt::format("watching; page and metrics on port {0}: {2}://{1}:{0}/", (*daemon)->port(), host, scheme));
   while ((*daemon)->running()) {
     const auto signal = wait_for_signal(std::chrono::milliseconds(200));
     if (!signal) continue;

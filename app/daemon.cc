@@ -213,6 +213,7 @@ void RunningDaemon::evaluate_what_is_due(const std::vector<state::MonitorMoment>
   std::optional<state::MonitorIndex> first;
   steady_clock::duration longest{};
   for (state::MonitorIndex index = 0; index < moments.size(); ++index) {
+    if (moments[index].retired) continue;
     const auto waited = evaluator_->due(moments[index], idle_);
     if (!waited || (first && *waited <= longest)) continue;
     first = index;
@@ -262,6 +263,7 @@ exporters::StreamHealth RunningDaemon::health() const {
   health.prompts = engine_->ledger().prompts();
   health.state_bytes = engine_->state_bytes();
   health.overflow["monitor"] = engine_->ledger().catalog().beyond_monitor_cap();
+  health.late = engine_->ledger().catalog().late();
   health.paused = is_paused_;
   health.ready = pipeline.assigned();
   health.split_prompts = engine_->ledger().split_prompts().count;
@@ -273,11 +275,12 @@ exporters::StreamHealth RunningDaemon::health() const {
 void RunningDaemon::publish() {
   auto& ledger = engine_->ledger();
   published_evaluations_ = evaluator_->finished();
-  ledger.refresh();
+  ledger.refresh(clock_.now_ms());
   std::vector<state::MonitorMoment> moments;
   auto fresh = std::make_shared<exporters::Published>();
   for (state::MonitorIndex index = 0; index < ledger.monitor_count(); ++index) {
     moments.push_back(ledger.moment(index));
+    if (moments.back().retired) continue;
     fresh->monitors.push_back(monitor_report(index, moments.back()));
     remember(*fresh->monitors.back());
   }

@@ -51,7 +51,7 @@ Result<state::MonitorIndex> chosen_monitor(const state::Ledger& ledger, const st
 }
 
 Result<FoundPool> pool_of(state::Ledger& ledger, const std::string& monitor, Executor& executor) {
-  ledger.refresh();
+  ledger.refresh(SystemClock().now_ms());
   const auto index = chosen_monitor(ledger, monitor);
   if (!index) return index.error();
   FoundPool found;

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "config/schema.h"
 #include "exporters/report_facts.h"
 #include "stats/evaluate.h"
 #include "stats/nulls.h"
@@ -15,10 +16,6 @@ using exporters::MonitorReport;
 using exporters::PromptReport;
 
 namespace {
-
-std::string window_text(const config::Window& window) {
-  return window.last_draws > 0 ? "last_draws: " + std::to_string(window.last_draws) : "all";
-}
 
 stats::Check routing_check(const state::EvidenceMoment& evidence) {
   return {"routing_ignores_outcomes", evidence.stay_z, !evidence.looks_at_outcomes(),
@@ -90,7 +87,8 @@ MonitorReport make_report(const state::MonitorMoment& moment, const stats::Evalu
   report.eval = moment.eval;
   report.scorer = moment.scorer;
   report.slice = moment.config.slice;
-  report.window = window_text(moment.config.window);
+  report.window = config::window_text(moment.config.window);
+  if (moment.config.window.by_time() && moment.span != state::TimeSpan()) report.window_span = {moment.span.from, moment.span.to};
   report.pool = moment.pool;
   report.groups = moment.config.groups;
   report.thresholds = moment.spec.thresholds;

@@ -166,6 +166,15 @@ void check_dead_letters(const Settings& settings, Reader& reader) {
   }
 }
 
+void check_tls(Reader& reader) {
+  const bool certificate = reader.seen("http.tls.certificate"), key = reader.seen("http.tls.key");
+  if (certificate && !key) reader.fault_at("http.tls.certificate", "has no key", "http.tls.key beside it");
+  if (key && !certificate) reader.fault_at("http.tls.key", "has no certificate", "http.tls.certificate beside it");
+  if (reader.seen("http.tls.client_ca") && !certificate) {
+    reader.fault_at("http.tls.client_ca", "has no certificate of the server's", "http.tls.certificate and http.tls.key beside it");
+  }
+}
+
 void check_token(Reader& reader) {
   if (reader.seen("http.token") && reader.seen("http.token_file")) {
     reader.fault_at("http.token_file", "gives the token twice", "either token or token_file");
@@ -253,6 +262,7 @@ Loaded read_tree(const YAML::Node& root, Reader& reader, SourceNeed need) {
   if (monitors) read_monitors(*monitors, settings);
   tree.require(reader);
   check_source(settings, need, reader);
+  check_tls(reader);
   check_token(reader);
   check_dead_letters(settings, reader);
   finish_monitors(settings, reader);

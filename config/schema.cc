@@ -94,6 +94,15 @@ std::vector<Binding<S>> http_token() {
   return {token, file};
 }
 
+Binding<S> tls_file(const char* path, std::string HttpSettings::*field, const char* help) {
+  auto binding = in_settings(path, text("a path", not_empty), [field](auto& s) { return &(s.http.*field); }, help);
+  binding.read = [form_read = binding.read, field](const Value& value, S& s) {
+    form_read(value, s);
+    s.http.*field = value.reader->resolved(s.http.*field);
+  };
+  return binding;
+}
+
 // A preset by name, a mapping file by its path, or the mapping itself.
 void read_format(const Value& value, S& s) {
   if (value.node.IsMap()) {
@@ -210,6 +219,10 @@ void add_process(std::vector<Binding<S>>& table) {
       "Counts and positions are made durable this often; at most this much is read again "
       "after a crash."));
   table.push_back(in_settings(
+      "state.retain", duration(milliseconds(0), hours(24 * 3660)), [](auto& s) { return &s.state.retain; },
+      "What a policy did on an eval is erased from the state when it has had no response there for so long, in the "
+      "stream's time; an eval goes with its last policy. 0s: nothing is."));
+  table.push_back(in_settings(
       "state.cache", size(kMiB, 1'024 * kGiB), [](auto& s) { return &s.state.cache_bytes; },
       "Counts and evidence kept in memory, all partitions together. Of prompts beyond it that were not used of late "
       "memory has the name alone (about 400 bytes); the rest is read from `state.path` when an event needs it."));
@@ -223,6 +236,12 @@ void add_process(std::vector<Binding<S>>& table) {
       "http.listen", text("host:port; port 0 takes a free one", host_and_port),
       [](auto& s) { return &s.http.listen; }, "Address of the page, the API and /metrics."));
   for (auto& binding : http_token()) table.push_back(std::move(binding));
+  table.push_back(tls_file("http.tls.certificate", &HttpSettings::tls_certificate,
+                           "PEM file of the server's certificate, and those that vouch for it: the port then speaks HTTPS. "
+                           "A changed file is taken for the next connection."));
+  table.push_back(tls_file("http.tls.key", &HttpSettings::tls_key, "PEM file of its key."));
+  table.push_back(tls_file("http.tls.client_ca", &HttpSettings::tls_client_ca,
+                           "PEM file of authorities: only who shows a certificate of theirs may connect."));
   table.push_back(in_settings(
       "limits.policies", whole(1, 65'536), [](auto& s) { return &s.max_policies; },
       "Policies of one eval and scorer; events of further ones are rejected."));

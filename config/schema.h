@@ -19,6 +19,9 @@ struct Setting {
   std::string help;
 };
 
+// A window as in the config, without braces: "all", "last_draws: 16", "sliding: 1d, step: 1h, lateness: 10m".
+std::string window_text(const Window& window);
+
 // In the order in which they are documented.
 const std::vector<Setting>& schema();
 

@@ -116,37 +116,79 @@ Binding<M> prior() {
   return binding;
 }
 
-void read_window(const Value& value, M& m) {
-  const auto entries = value.entries();
-  if (!entries) return;
-  if (entries->size() != 1) {
-    value.fail("is not one of its kinds");
-    return;
-  }
-  const auto& [kind, entry] = entries->front();
+milliseconds default_step(milliseconds size) {
+  return std::max(std::chrono::duration_cast<std::chrono::seconds>(size / 24), std::chrono::seconds(1));
+}
+
+constexpr const char* kWindows =
+    "{all: true}, {last_draws: k}, {sliding: 24h, step: 1h} or {tumbling: 1d}, those by time with lateness: 10m as well";
+
+std::optional<milliseconds> read_span(Value entry, milliseconds low) {
+  const auto form = duration(low, std::chrono::hours(24 * 3660));
+  entry.allowed = form.allowed;
+  return form.read(entry);
+}
+
+// An entry of a window; false where it does not belong to one of its kinds.
+bool read_window_entry(const std::string& kind, const Value& entry, Window& window) {
+  constexpr milliseconds kLeast{1'000};
   if (kind == "all") {
     const auto on = flag().read(entry);
     if (on && !*on) entry.fail("\"false\" leaves no window");
-    if (on && *on) m.window.last_draws = 0;
   } else if (kind == "last_draws") {
     auto draws = entry;
     const auto count = whole(1, 1'000'000);
     draws.allowed = count.allowed;
-    if (const auto read = count.read(draws)) m.window.last_draws = static_cast<std::uint32_t>(*read);
-  } else if (kind == "sliding" || kind == "tumbling" || kind == "step") {
-    entry.fail("windows by time are not in this version");
+    if (const auto read = count.read(draws)) window.last_draws = static_cast<std::uint32_t>(*read);
+  } else if (kind == "sliding" || kind == "tumbling") {
+    window.size = read_span(entry, kLeast).value_or(window.size);
+  } else if (kind == "step") {
+    window.step = read_span(entry, kLeast).value_or(window.step);
+  } else if (kind == "lateness") {
+    window.lateness = read_span(entry, milliseconds(0)).value_or(window.lateness);
   } else {
-    entry.fail("is not known");
+    return false;
   }
+  return true;
+}
+
+void read_window(const Value& value, M& m) {
+  const auto entries = value.entries();
+  if (!entries) return;
+  std::string kind;
+  for (const auto& [name, entry] : *entries) {
+    if (name == "step" || name == "lateness") continue;
+    if (!kind.empty()) return (void)value.fail("is of two kinds");
+    kind = name;
+  }
+  if (kind.empty()) return (void)value.fail("is not one of its kinds");
+  Window window;
+  for (const auto& [name, entry] : *entries) {
+    const bool of_time = kind == "sliding" || (kind == "tumbling" && name == "lateness");
+    if ((name == "step" || name == "lateness") && !of_time) return (void)entry.fail("is not of a window \"" + kind + "\"");
+    if (!read_window_entry(name, entry, window)) return (void)entry.fail("is not known");
+  }
+  if (window.by_time() && window.step.count() == 0) window.step = kind == "tumbling" ? window.size : default_step(window.size);
+  if (window.step > window.size) return (void)value.fail("has a step longer than itself");
+  m.window = window;
 }
 
 Binding<M> window() {
-  return custom<M>("window", "map", "{all: true} or {last_draws: k}",
-                   "Which trials count: all, or of each cell the k with the highest draw index.", read_window,
-                   [](const M& m) -> std::optional<std::string> {
-                     if (m.window.last_draws == 0) return "{all: true}";
-                     return fmt::format("{{last_draws: {}}}", m.window.last_draws);
+  return custom<M>("window", "map", kWindows,
+                   "Which trials count: all; of each cell the k with the highest draw index; or those whose event time lies "
+                   "in a window that goes with the stream's own time, in steps (without one: a 24th), and waits `lateness` "
+                   "before it does. A tumbling window starts empty each time. Of responses without a draw or an id, and of "
+                   "pre-counted cells, no window but `all` knows which they are.",
+                   read_window, [](const M& m) -> std::optional<std::string> {
+                     return "{" + (window_text(m.window) == "all" ? "all: true" : window_text(m.window)) + "}";
                    });
+}
+
+Binding<M> retire() {
+  return setting(
+      "pool.retire", duration(std::chrono::milliseconds(0), std::chrono::hours(24 * 3660)), [](auto& m) { return &m.retire; },
+      "Of `auto`: a policy that has had no response for so long, in the stream's time, leaves the pool and the metrics, "
+      "until the next; a monitor made by itself leaves them with its last policy. 0s: none does.");
 }
 
 void add_question(std::vector<Binding<M>>& table) {
@@ -169,6 +211,7 @@ void add_question(std::vector<Binding<M>>& table) {
   table.push_back(std::move(slice));
   table.push_back(pool_policies());
   table.push_back(pool_groups());
+  table.push_back(retire());
 }
 
 void add_statistics(std::vector<Binding<M>>& table) {
@@ -278,6 +321,15 @@ const std::vector<Binding<Monitor>>& defaults_table() {
     return table;
   }();
   return kTable;
+}
+
+std::string window_text(const Window& window) {
+  if (window.last_draws > 0) return fmt::format("last_draws: {}", window.last_draws);
+  if (!window.by_time()) return "all";
+  std::string text = window.tumbling() ? "tumbling: " + format_duration(window.size)
+                                       : "sliding: " + format_duration(window.size) + ", step: " + format_duration(window.step);
+  if (window.lateness.count() > 0) text += ", lateness: " + format_duration(window.lateness);
+  return text;
 }
 
 const std::vector<Binding<Monitor>>& monitor_table() {

@@ -48,6 +48,7 @@ struct DeadLetterSettings {
 struct StateSettings {
   std::string path;                      // empty: in memory only
   milliseconds checkpoint_every{1'000};  // at most this much is consumed again after a crash
+  milliseconds retain{0};                // a policy of an eval not heard of for so long is erased; 0: never
   std::uint64_t cache_bytes = 512 << 20;  // rows and evidence kept in memory
   std::uint64_t write_buffer_bytes = 32 << 20;
   std::uint64_t block_cache_bytes = 32 << 20;
@@ -56,6 +57,8 @@ struct StateSettings {
 struct HttpSettings {
   std::string listen = "127.0.0.1:9464";  // host:port; port 0 takes a free one
   std::string token;                      // bearer token for what writes; needed off loopback
+  std::string tls_certificate, tls_key;   // PEM files, both or none; none: plain HTTP
+  std::string tls_client_ca;              // PEM file; only who has a certificate of these may connect
 };
 
 // What a failed generation or evaluation counts as.
@@ -82,8 +85,16 @@ struct Prior {
   double alpha = 1, beta = 1;  // of kGiven
 };
 
+// Which trials count: all; the last k draws of each cell; or those of a time. A window by time ends with the step the
+// stream's latest event time, less the lateness, is in, and steps begin at whole numbers of steps since 1970.
 struct Window {
-  std::uint32_t last_draws = 0;  // 0: all; else the last k draws of each cell, by draw index
+  std::uint32_t last_draws = 0;  // 0: all; else by draw index
+  milliseconds size{0};          // 0: not by time
+  milliseconds step{0};          // by time: at most the size; the size itself: tumbling
+  milliseconds lateness{0};      // how long an event may be late and still find its window open
+  bool by_time() const { return size.count() > 0; }
+  bool tumbling() const { return by_time() && step == size; }
+  friend bool operator==(const Window&, const Window&) = default;
 };
 
 struct NullSettings {
@@ -106,6 +117,7 @@ struct Monitor {
   std::optional<std::string> slice;           // none: all prompts
   std::vector<std::string> policies;          // empty: auto, every policy seen
   std::map<std::string, std::string> groups;  // policy -> lineage
+  milliseconds retire{0};                     // of auto: a policy not heard of for so long leaves the pool; 0: never
   std::vector<double> thresholds{0.05, 0.1, 0.2, 0.3};
   double band_low = 0.05, band_high = 0.30;
   std::uint32_t min_trials = 1;

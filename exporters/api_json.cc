@@ -51,6 +51,7 @@ void write_stream(JsonWriter& json, const StreamHealth& stream) {
     json.null();
   }
   json.member("rebalances", stream.rebalances).member("cells", stream.cells).member("prompts", stream.prompts);
+  json.member("late", stream.late);
   json.member("dead_letters", stream.dead_letters).member("split_prompts", stream.split_prompts);
   json.member("state_bytes", stream.state_bytes);
   write_counts(json, "overflow", stream.overflow);

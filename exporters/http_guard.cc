@@ -69,10 +69,11 @@ std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_s
 }
 
 std::optional<Target> parse_target(std::string_view target) {
-  constexpr std::string_view kScheme = "http://";
-  if (target.starts_with(kScheme)) {
-    target.remove_prefix(kScheme.size());
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!target.starts_with(scheme)) continue;
+    target.remove_prefix(scheme.size());
     target.remove_prefix(cut(target, '/').first.size());
+    break;
   }
   if (!target.starts_with('/')) return std::nullopt;
   const auto [raw_path, raw_query] = cut(cut(target, '#').first, '?');

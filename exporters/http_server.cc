@@ -13,6 +13,7 @@
 #include "exporters/api_json.h"
 #include "exporters/http_guard.h"
 #include "exporters/http_session.h"
+#include "exporters/http_tls.h"
 
 namespace gapwatch::exporters {
 namespace {
@@ -102,6 +103,7 @@ class Server final : public HttpServer, public SessionOwner {
   const config::HttpSettings settings_;
   const HttpLimits limits_;
   GuardSettings guard_;
+  std::unique_ptr<HttpTls> tls_;  // none: plain
   std::vector<Route> routes_;
   asio::io_context io_{1};
   tcp::acceptor acceptor_;
@@ -124,6 +126,11 @@ Status Server::start() {
   const auto endpoint = resolve(io_, settings_.listen, *parsed);
   if (!endpoint) return endpoint.error();
   guard_ = {parsed->host, endpoint->address().is_loopback(), settings_.token};
+  if (!settings_.tls_certificate.empty()) {
+    auto tls = HttpTls::open(settings_);
+    if (!tls) return tls.error();
+    tls_ = std::move(*tls);
+  }
   if (auto status = listen(*endpoint); !status) return status;
   work_.emplace(io_.get_executor());
   accept();
@@ -178,6 +185,7 @@ void Server::accept() {
 void Server::accepted(tcp::socket socket) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
+  if (sessions_.size() >= limits_.connections && tls_ != nullptr) return;  // closed: nothing can be said before a handshake
   if (sessions_.size() >= limits_.connections) {
     constexpr std::string_view kFull =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 54\r\nRetry-After: 1\r\n"
@@ -186,7 +194,8 @@ void Server::accepted(tcp::socket socket) {
     socket.write_some(asio::buffer(kFull), ignored);
     return;
   }
-  const auto session = std::make_shared<HttpSession>(std::move(socket), *this, limits_);
+  HttpStream stream(std::move(socket), tls_ != nullptr ? tls_->context() : nullptr);
+  const auto session = std::make_shared<HttpSession>(std::move(stream), *this, limits_);
   sessions_.insert(session);
   session->start();
 }

@@ -6,7 +6,7 @@
 // HTTP/1.1 with keep-alive; HEAD is answered where GET is; an error is {"error": text}. Every response forbids
 // scripts and requests from elsewhere, sniffing, framing and storing. On loopback the Host header must
 // name loopback or the configured host; what is not GET or HEAD needs the token where one is
-// configured and always off loopback, and comes from no page of another origin.
+// configured and always off loopback, and comes from no page of another origin. With http.tls all of it is HTTPS.
 #pragma once
 
 #include <chrono>
@@ -47,7 +47,7 @@ class HttpServer {
   // A text/event-stream at exactly `path`, from the first publish() on: every subscriber gets the last
   // message, then each later one; who reads too slowly misses messages, never the last.
   virtual void publish(std::string path, std::string event_json) = 0;
-  // Listens; refuses with a message naming the address and what to do (port in use, no permission).
+  // Listens; refuses with a message naming the address, or the file of http.tls, and what to do.
   virtual Status start() = 0;
   virtual std::uint16_t port() const = 0;  // the one really bound
   virtual void stop() = 0;

@@ -61,9 +61,25 @@ GuardedRequest guarded(http::request<http::string_body>& message) {
 
 }  // namespace
 
-HttpSession::HttpSession(asio::ip::tcp::socket socket, SessionOwner& owner, const HttpLimits& limits)
-    : socket_(std::move(socket)), timer_(socket_.get_executor()), owner_(owner), limits_(limits),
+HttpSession::HttpSession(HttpStream stream, SessionOwner& owner, const HttpLimits& limits)
+    : stream_(std::move(stream)), timer_(stream_.get_executor()), owner_(owner), limits_(limits),
       buffer_(2 * limits.request_bytes) {}
+
+void HttpSession::start() {
+  if (stream_.tls() == nullptr) {
+    read_request();
+    return;
+  }
+  deadline(limits_.request_time, &HttpSession::close);
+  stream_.tls()->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](const error_code& error) {
+    if (self->closed_) return;
+    if (error) {
+      self->close();
+    } else {
+      self->read_request();
+    }
+  });
+}
 
 void HttpSession::deadline(std::chrono::milliseconds time, void (HttpSession::*then)()) {
   const auto round = ++timer_round_;
@@ -79,7 +95,7 @@ void HttpSession::close() {
   ++timer_round_;
   timer_.cancel();
   error_code ignored;
-  socket_.close(ignored);
+  stream_.socket().close(ignored);
   owner_.closed(shared_from_this());
 }
 
@@ -88,7 +104,7 @@ void HttpSession::read_request() {
   parser_->header_limit(static_cast<std::uint32_t>(limits_.request_bytes));
   parser_->body_limit(limits_.request_bytes);
   deadline(limits_.request_time, &HttpSession::close);
-  http::async_read(socket_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) {
+  http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) {
     if (!self->closed_) self->on_request(error);
   });
 }
@@ -127,7 +143,7 @@ void HttpSession::write(http::response<Body> response, const Answer& answer) {
   if (answer.response.status == 401) response.set(http::field::www_authenticate, "Bearer realm=\"gapwatch\"");
   const auto held = std::make_shared<http::response<Body>>(std::move(response));
   deadline(limits_.request_time, &HttpSession::close);
-  http::async_write(socket_, *held, [self = shared_from_this(), held, keep_alive](const error_code& error, std::size_t) {
+  http::async_write(stream_, *held, [self = shared_from_this(), held, keep_alive](const error_code& error, std::size_t) {
     if (self->closed_) return;
     if (error) {
       self->close();
@@ -170,7 +186,7 @@ void HttpSession::begin_stream(const std::string& path) {
 // Whatever a subscriber still sends is dropped; its end ends the stream.
 void HttpSession::watch_stream() {
   buffer_.clear();
-  socket_.async_read_some(buffer_.prepare(1024), [self = shared_from_this()](const error_code& error, std::size_t) {
+  stream_.async_read_some(buffer_.prepare(1024), [self = shared_from_this()](const error_code& error, std::size_t) {
     if (self->closed_) return;
     if (error) {
       self->close();
@@ -192,7 +208,7 @@ void HttpSession::push(Message message) {
 void HttpSession::send(Message message) {
   sending_ = std::move(message);
   deadline(limits_.request_time, &HttpSession::close);
-  asio::async_write(socket_, asio::buffer(*sending_), [self = shared_from_this()](const error_code& error, std::size_t) {
+  asio::async_write(stream_, asio::buffer(*sending_), [self = shared_from_this()](const error_code& error, std::size_t) {
     self->sending_.reset();
     if (self->closed_) return;
     if (error) {
@@ -210,8 +226,13 @@ void HttpSession::heartbeat() { send(std::make_shared<const std::string>(": stil
 // Closing with unread bytes would reset the connection and may take the response with it: say that
 // no more comes, and read until the peer is done.
 void HttpSession::linger() {
+  if (stream_.tls() != nullptr) {
+    deadline(kLingerTime, &HttpSession::close);
+    stream_.tls()->async_shutdown([self = shared_from_this()](const error_code&) { self->close(); });
+    return;
+  }
   error_code error;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, error);
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
   if (error) {
     close();
     return;
@@ -222,7 +243,7 @@ void HttpSession::linger() {
 
 void HttpSession::drain() {
   buffer_.clear();
-  socket_.async_read_some(buffer_.prepare(4096), [self = shared_from_this()](const error_code& error, std::size_t) {
+  stream_.async_read_some(buffer_.prepare(4096), [self = shared_from_this()](const error_code& error, std::size_t) {
     if (self->closed_) return;
     if (error) {
       self->close();

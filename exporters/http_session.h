@@ -1,13 +1,13 @@
 // One connection of the HTTP server. All of it runs on the server's thread.
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
 #include "exporters/http_server.h"
+#include "exporters/http_stream.h"
 
 namespace gapwatch::exporters {
 
@@ -41,8 +41,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
   using Message = std::shared_ptr<const std::string>;
 
-  HttpSession(boost::asio::ip::tcp::socket socket, SessionOwner& owner, const HttpLimits& limits);
-  void start() { read_request(); }
+  HttpSession(HttpStream stream, SessionOwner& owner, const HttpLimits& limits);
+  void start();
   // Sends a message on an event stream, or replaces the one that waits behind a slow write.
   void push(Message message);
   void close();
@@ -64,7 +64,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void deadline(std::chrono::milliseconds time, void (HttpSession::*then)());
   void heartbeat();
 
-  boost::asio::ip::tcp::socket socket_;
+  HttpStream stream_;
   boost::asio::steady_timer timer_;
   std::uint64_t timer_round_ = 0;
   SessionOwner& owner_;

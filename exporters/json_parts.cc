@@ -258,6 +258,9 @@ void write_identity(JsonWriter& json, const MonitorReport& monitor) {
   json.member("name", monitor.name).member("eval", monitor.eval).member("scorer", monitor.scorer);
   write_text_or_null(json, "slice", monitor.slice);
   json.member("window", monitor.window);
+  if (!monitor.window_span) return;
+  json.key("window_span").begin_object().member("from", time_of_span(monitor.window_span->first));
+  json.member("to", time_of_span(monitor.window_span->second)).end_object();
 }
 
 void write_monitor_open(JsonWriter& json, const MonitorReport& monitor) {

@@ -155,6 +155,7 @@ void describe_stream(Families& out) {
   out.describe("overflow_total", kCounter, "Events refused because a limit on distinct names was reached, by kind.");
   out.describe("skipped_total", kCounter, "Records that are well formed and carry no draw, by reason.");
   out.describe("dead_letters_total", kCounter, "Rejected records written to the dead letters' topic or file.");
+  out.describe("late_total", kCounter, "Responses counted whose time lies before a window by time of their monitors.");
   out.describe("partition_watermark_timestamp_seconds", kGauge, "Largest event time applied, of each partition held, Unix time.");
   out.describe("stream_split_prompts", kGauge, "Prompts seen on a second partition: their statistics are wrong. Key the topic by prompt.");
   out.describe("state_bytes", kGauge, "Bytes of the state on disk.");
@@ -362,6 +363,7 @@ void add_stream(Families& out, const StreamHealth& stream) {
             {{"topic", partition.topic}, {"partition", std::to_string(partition.partition)}},
             static_cast<double>(partition.watermark) / 1000.0);
   }
+  out.add("late_total", {}, static_cast<double>(stream.late));
   out.add("stream_split_prompts", {}, static_cast<double>(stream.split_prompts));
   out.add("state_bytes", {}, static_cast<double>(stream.state_bytes));
   out.add("cells", {}, static_cast<double>(stream.cells));

@@ -62,6 +62,12 @@ std::string nulls_fact(const MonitorReport& monitor) {
   return out;
 }
 
+std::string window_fact(const MonitorReport& monitor) {
+  if (!monitor.window_span) return printable_name(monitor.window);
+  return fmt::format("{}: now responses from {} to before {}", printable_name(monitor.window),
+                     time_of_span(monitor.window_span->first), time_of_span(monitor.window_span->second));
+}
+
 std::string prior_fact(const MonitorReport& monitor) {
   if (!monitor.evaluation) return "not fitted yet";
   const auto& prior = monitor.evaluation->prior;
@@ -76,7 +82,7 @@ void add_protocol(Document& document, const MonitorReport& monitor) {
       {"eval", printable_name(monitor.eval)},
       {"scorer", printable_name(monitor.scorer)},
       {"slice", monitor.slice ? printable_name(*monitor.slice) : "all prompts"},
-      {"window", printable_name(monitor.window)},
+      {"window", window_fact(monitor)},
       {"state", printable_name(monitor.state)},
       {"pool", fmt::format("{} policies: {}", monitor.pool.size(), names_line(monitor.pool))},
       {"prompts", fmt::format("{} seen, {} complete (all statistics are over these), {} partial, {} degenerate (all "

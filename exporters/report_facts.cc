@@ -1,6 +1,12 @@
 #include "exporters/report_facts.h"
 
+#include <algorithm>
+
+#include "base/time_text.h"
+
 namespace gapwatch::exporters {
+
+std::string time_of_span(TimeMs time) { return format_rfc3339(std::clamp<TimeMs>(time, 0, kLastTime)); }
 
 bool is_measured(const MonitorReport& monitor) {
   const auto& summary = monitor.summary;

@@ -54,6 +54,9 @@ bool margin_guaranteed(const state::EvidenceMoment& evidence);
 // The monitor's alarm: raised and not acknowledged.
 bool alarm_stands(const MonitorReport& monitor);
 
+// An end of a window by time, RFC 3339; what lies beyond the dates is shown as the last one.
+std::string time_of_span(TimeMs time);
+
 std::string_view prior_name(config::PriorKind kind);
 
 // The states a monitor can be in, as /metrics lists them.

@@ -58,7 +58,8 @@ struct ChosenElsewhere {
 struct MonitorReport {
   std::string name, eval, scorer;
   std::optional<std::string> slice;
-  std::string window;  // as in the config: "all", "last_draws: 16"
+  std::string window;  // as in the config: "all", "last_draws: 16", "sliding: 1d, step: 1h"
+  std::optional<std::pair<TimeMs, TimeMs>> window_span;  // where a window by time is now, without its end
   std::vector<std::string> pool;  // by name
   std::map<std::string, std::string> groups;
   std::vector<double> thresholds;
@@ -119,6 +120,7 @@ struct StreamHealth {
   std::map<std::string, std::uint64_t> overflow;  // by kind: policy, prompt
   std::vector<std::uint64_t> apply_seconds_buckets;  // counts per bound of kApplyBounds, last is +Inf
   double apply_seconds_sum = 0;
+  std::uint64_t late = 0;           // responses whose window had gone on, since the start
   std::uint64_t split_prompts = 0;  // seen on a second partition
   bool paused = false, ready = false;
   bool state_writable = true;  // false while checkpoints fail

@@ -20,10 +20,24 @@ std::string automatic_name(const Channel& channel, const std::string& default_sc
   return name;
 }
 
+std::chrono::milliseconds shorter(std::chrono::milliseconds a, std::chrono::milliseconds b) {
+  if (a.count() == 0 || b.count() == 0) return std::max(a, b);
+  return std::min(a, b);
+}
+
 }  // namespace
+
+TimeSpan window_span(const config::Window& window, TimeMs latest) {
+  const auto step = window.step.count();
+  const auto time = latest - window.lateness.count();
+  const auto past = ((time % step) + step) % step;  // times before 1970 are negative
+  const auto end = time - past + step;
+  return {end - window.size.count(), end};
+}
 
 Catalog::Catalog(const config::Settings& settings) : settings_(settings) {
   slices_.intern("");  // id 0: no slice
+  keeps_times_ = settings.events.later_wins || settings.state.retain.count() > 0;
   for (const auto& monitor : settings.monitors) add_monitor(monitor);
 }
 
@@ -83,7 +97,10 @@ void Catalog::add_automatic_monitor(ChannelId id) {
 void Catalog::replace_monitors() {
   monitors_.clear();
   beyond_monitor_cap_ = 0;
-  for (const auto& channel : channels_) channel->monitors.clear();
+  for (const auto& channel : channels_) {
+    channel->monitors.clear();
+    channel->late_before = kNoTime;
+  }
   for (const auto& monitor : settings_.monitors) add_monitor(monitor);
   for (std::uint32_t id = 0; id < channel_count(); ++id) add_automatic_monitor({id});
 }
@@ -98,23 +115,95 @@ void Catalog::add_monitor_to(ChannelId id, const config::Monitor& config) {
   made->spec.band_low = config.band_low;
   made->spec.band_high = config.band_high;
   made->spec.completeness = {config.min_trials, config.missing_as_fail};
+  keeps_times_ |= settings_.events.later_wins || settings_.state.retain.count() > 0 || config.window.by_time() ||
+                  config.retire.count() > 0;
   set_pool(*made, at(id));
   channels_[id.value]->monitors.push_back(static_cast<MonitorIndex>(monitors_.size()));
   monitors_.push_back(std::move(made));
 }
 
-void Catalog::set_pool(MonitorDef& monitor, const Channel& channel) {
-  monitor.pool = monitor.config.policies;
-  if (monitor.automatic) {
-    for (std::uint32_t column = 0; column < channel.policies.size(); ++column) {
-      monitor.pool.push_back(channel.policies.name(column));
-    }
+std::vector<std::string> Catalog::heard_of(const MonitorDef& monitor, const Channel& channel) const {
+  const auto retire = shorter(monitor.config.retire, settings_.state.retain);
+  std::vector<std::string> pool;
+  for (std::uint32_t column = 0; column < channel.policies.size(); ++column) {
+    if (!silent(channel, column, retire)) pool.push_back(channel.policies.name(column));
   }
+  std::sort(pool.begin(), pool.end());
+  return pool;
+}
+
+void Catalog::set_pool(MonitorDef& monitor, const Channel& channel) {
+  monitor.pool = monitor.automatic ? heard_of(monitor, channel) : monitor.config.policies;
   std::sort(monitor.pool.begin(), monitor.pool.end());
   monitor.columns.clear();
   for (const auto& policy : monitor.pool) monitor.columns.push_back(channel.policies.find(policy).value_or(kNoColumn));
   monitor.spec.pool_size = monitor.pool.size();
   ++monitor.generation;
+}
+
+void Catalog::heard(ChannelId id, std::uint32_t column, TimeMs time) {
+  Channel& channel = *channels_[id.value];
+  channel.latest = std::max(channel.latest, time);
+  if (channel.last_of.size() <= column) channel.last_of.resize(column + 1, kNoTime);
+  channel.last_of[column] = std::max(channel.last_of[column], time);
+  if (column >= channel.erased.size() || !channel.erased[column]) return;
+  channel.erased[column] = channel.all_erased = false;
+}
+
+void Catalog::undated(ChannelId id, std::uint32_t column) {
+  Channel& channel = *channels_[id.value];
+  if (column < channel.undated.size() && channel.undated[column]) return;
+  channel.undated.resize(std::max<std::size_t>(channel.undated.size(), column + 1));
+  channel.undated[column] = true;
+  if (column < channel.erased.size()) channel.erased[column] = channel.all_erased = false;
+}
+
+bool Catalog::silent(const Channel& channel, std::uint32_t column, std::chrono::milliseconds after) const {
+  if (after.count() == 0 || column >= channel.last_of.size() || channel.last_of[column] == kNoTime) return false;
+  if (column < channel.undated.size() && channel.undated[column]) return false;
+  return channel.last_of[column] < stream_time_ - after.count();
+}
+
+// Which columns are to be erased now.
+void Catalog::look_for_silence(Channel& channel) {
+  bool all = channel.policies.size() > 0, more = false;
+  channel.erased.resize(channel.policies.size());
+  for (std::uint32_t column = 0; column < channel.policies.size(); ++column) {
+    const bool is_silent = silent(channel, column, settings_.state.retain);
+    more |= is_silent && !channel.erased[column];
+    channel.erased[column] = is_silent;
+    all &= is_silent;
+  }
+  erase_round_ += more;
+  channel.all_erased = all;
+}
+
+bool Catalog::eval_erased(std::uint32_t eval) const {
+  return std::all_of(channels_.begin(), channels_.end(),
+                     [&](const auto& channel) { return channel->eval != eval || channel->all_erased; });
+}
+
+std::vector<ChannelId> Catalog::go_on(TimeMs now, bool erase) {
+  std::vector<ChannelId> ended;
+  for (const auto& channel : channels_) stream_time_ = std::max(stream_time_, std::min(channel->latest, now));
+  for (std::uint32_t id = 0; id < channel_count() && erase; ++id) {
+    const bool before = channels_[id]->all_erased;
+    look_for_silence(*channels_[id]);
+    if (channels_[id]->all_erased && !before) ended.push_back({id});
+  }
+  for (const auto& monitor : monitors_) {
+    Channel& channel = *channels_[monitor->channel.value];
+    if (monitor->config.window.by_time() && channel.latest != kNoTime) {
+      const auto span = window_span(monitor->config.window, std::min(channel.latest, now));
+      if (span != monitor->span) ++monitor->generation;
+      monitor->span = span;
+      channel.late_before = std::max(channel.late_before, span.from);
+    }
+    if (!monitor->automatic || shorter(monitor->config.retire, settings_.state.retain).count() == 0) continue;
+    if (heard_of(*monitor, channel) != monitor->pool) set_pool(*monitor, channel);
+    monitor->retired = settings_.monitors.empty() && monitor->pool.empty();
+  }
+  return ended;
 }
 
 Catalog::Column Catalog::column(ChannelId id, std::string_view policy) {

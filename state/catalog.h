@@ -8,7 +8,9 @@
 // Threads: owned by the ledger's thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +25,17 @@
 namespace gapwatch::state {
 
 using MonitorIndex = std::uint32_t;
+inline constexpr TimeMs kNoTime = std::numeric_limits<TimeMs>::min();
+
+// From and up to, without the end; without bounds unless said.
+struct TimeSpan {
+  TimeMs from = std::numeric_limits<TimeMs>::min(), to = std::numeric_limits<TimeMs>::max();
+  bool has(TimeMs time) const { return time >= from && time < to; }
+  friend bool operator==(const TimeSpan&, const TimeSpan&) = default;
+};
+
+// Of a stream whose latest event time is `latest`.
+TimeSpan window_span(const config::Window& window, TimeMs latest);
 
 struct Channel {
   std::uint32_t eval = 0;   // id in Catalog::evals()
@@ -30,6 +43,12 @@ struct Channel {
   NameTable policies;       // id: column
   std::vector<MonitorIndex> monitors;
   bool said_unwatched = false;  // in the log
+  TimeMs latest = kNoTime;          // of the draws counted
+  TimeMs late_before = kNoTime;     // where the last window by time begins: what comes with an earlier time is late
+  std::vector<TimeMs> last_of;      // by column: of its draws; kNoTime: not known
+  std::vector<bool> undated;        // by column: has responses of which nobody said when they were
+  std::vector<bool> erased;         // by column: not heard of for state.retain, as of go_on()
+  bool all_erased = false;          // of all that were ever heard of
 };
 
 struct MonitorDef {
@@ -39,8 +58,10 @@ struct MonitorDef {
   std::vector<std::string> pool;         // by name
   std::vector<std::uint32_t> columns;    // of each pool policy; kNoColumn while it was never seen
   std::optional<SliceId> slice;
+  TimeSpan span;                         // of a window by time: where it is now
+  bool retired = false;                  // made by itself, and none of its policies is heard of any more
   stats::SumsSpec spec;
-  std::uint32_t generation = 0;          // counts changes of the pool and its columns
+  std::uint32_t generation = 0;          // counts changes of the pool, its columns and the span
 };
 inline constexpr std::uint32_t kNoColumn = UINT32_MAX;
 
@@ -68,6 +89,29 @@ class Catalog {
   // The same for a policy that is in the store already: never refused.
   std::uint32_t stored_column(ChannelId channel, std::string_view policy);
 
+  // A draw of this time was counted in the column, or read from the store.
+  void heard(ChannelId channel, std::uint32_t column, TimeMs time);
+  // A response of unknown time was counted in the column: it is never silent.
+  void undated(ChannelId channel, std::uint32_t column);
+  void count_late(ChannelId channel, TimeMs time) { late_ += time < channels_[channel.value]->late_before; }
+  std::uint64_t late() const { return late_; }  // draws that came with a time before their window, since the start
+  // Windows by time go on to where the stream is, and pools without who is not heard of any more. No event is believed
+  // to be of a time after `now`. With `erase`, the channels of which nothing is to be kept from now on.
+  std::vector<ChannelId> go_on(TimeMs now, bool erase);
+  // Whether anything asks when a draw was.
+  bool keeps_times() const { return keeps_times_; }
+  // Whether the column was not heard of for `after`, by the whole stream's time as of go_on(). 0: never. Nor is one
+  // with responses of unknown time.
+  bool silent(const Channel& channel, std::uint32_t column, std::chrono::milliseconds after) const;
+
+  // Grows with every column, or channel, that has become one to erase.
+  std::uint32_t erase_round() const { return erase_round_; }
+  bool erased(const Channel& channel, std::uint32_t column) const {
+    return column < channel.erased.size() && channel.erased[column];
+  }
+  // All channels of the eval are.
+  bool eval_erased(std::uint32_t eval) const;
+
   // Adds a monitor on the channel of its eval and scorer (the default scorer where it names none).
   void add_monitor(const config::Monitor& monitor);
   // Drops all monitors and makes those of the settings as they are now.
@@ -86,6 +130,8 @@ class Catalog {
   void add_automatic_monitor(ChannelId id);
   void add_monitor_to(ChannelId id, const config::Monitor& config);
   std::uint32_t add_column(Channel& channel, std::string_view policy);
+  std::vector<std::string> heard_of(const MonitorDef& monitor, const Channel& channel) const;
+  void look_for_silence(Channel& channel);
   void set_pool(MonitorDef& monitor, const Channel& channel);
 
   const config::Settings& settings_;
@@ -95,6 +141,10 @@ class Catalog {
   std::string key_;  // scratch
   std::uint32_t beyond_monitor_cap_ = 0;
   std::uint32_t unwatched_ = 0;  // channels said to be
+  std::uint64_t late_ = 0;
+  bool keeps_times_ = false;
+  std::uint32_t erase_round_ = 0;
+  TimeMs stream_time_ = kNoTime;  // the latest of all channels
 };
 
 }  // namespace gapwatch::state

@@ -1,6 +1,7 @@
 #include "state/draw_times.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace gapwatch::state {
 namespace {
@@ -40,6 +41,15 @@ void DrawTimes::set(std::uint64_t draw, TimeMs time) {
   } else {
     far_.insert(at, {draw, time});
   }
+}
+
+TimeMs DrawTimes::latest() const {
+  TimeMs latest = std::numeric_limits<TimeMs>::min();
+  if (!near_.empty()) {
+    if (const auto most = *std::max_element(near_.begin(), near_.end()); most != 0) latest = base_ + most;
+  }
+  for (const auto& [draw, time] : far_) latest = std::max(latest, time);
+  return latest;
 }
 
 std::vector<std::pair<std::uint64_t, TimeMs>> DrawTimes::all() const {

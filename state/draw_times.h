@@ -22,6 +22,8 @@ class DrawTimes {
   void set(std::uint64_t draw, TimeMs time);
   // Every draw with a time, ascending.
   std::vector<std::pair<std::uint64_t, TimeMs>> all() const;
+  // The largest time; only where there is one.
+  TimeMs latest() const;
   bool empty() const { return near_.empty() && far_.empty(); }
   std::size_t heap_bytes() const { return near_.capacity() * sizeof near_[0] + far_.capacity() * sizeof far_[0]; }
 

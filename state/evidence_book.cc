@@ -114,6 +114,16 @@ std::optional<MonitorIndex> EvidenceBook::find(std::string_view name) const {
   return std::nullopt;
 }
 
+void EvidenceBook::begin_anew(MonitorIndex monitor) {
+  auto& entry = this->entry(monitor);
+  auto question = entry.evidence.question;
+  retire(entry.evidence);
+  entry.evidence.question = std::move(question);
+  entry.durable_redeal = entry.durable_margin = {};
+  entry.unsaved = true;
+  read_log_e(entry.evidence, entry.redeal_log_e, entry.margin_log_e);
+}
+
 std::size_t EvidenceBook::sharing() const {
   const auto& monitors = catalog_.monitors();
   return static_cast<std::size_t>(std::count_if(monitors.begin(), monitors.end(),

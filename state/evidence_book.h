@@ -78,6 +78,9 @@ class EvidenceBook {
   // The catalog's monitors are others now.
   void monitors_replaced();
 
+  // What the monitor's evidence rests on is erased: it begins anew, its alarms and changes are kept.
+  void begin_anew(MonitorIndex monitor);
+
   // How many monitors share the level of their alarms under the family rule.
   std::size_t sharing() const;
 

@@ -50,6 +50,7 @@ void Ledger::replace_monitors() {
 
 Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, std::int32_t partition) {
   drop_partition(topic, partition);
+  checkpoints_alike_ = 0;
   auto shard = std::make_unique<Shard>(catalog_, book_, settings_, topic, partition);
   if (store_ != nullptr) {
     // Half: evidence comes on top.
@@ -64,6 +65,7 @@ Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, s
 void Ledger::drop_partition(const std::string& topic, std::int32_t partition) {
   const auto at = shards_.find({topic, partition});
   if (at == shards_.end()) return;
+  checkpoints_alike_ = 0;
   if (at->second->unsaved()) book_.roll_back();
   shards_.erase(at);
   looked_at_.clear();
@@ -91,6 +93,18 @@ Status Ledger::take_all() {
   return {};
 }
 
+namespace {
+
+constexpr std::size_t kErasedAtATime = 50'000;  // rows looked at
+constexpr std::uint32_t kAlikeBeforeErasing = 60;  // checkpoints
+
+}  // namespace
+
+// While partitions come and go, who seems silent may be heard of on one that is about to come.
+bool Ledger::may_erase() const {
+  return store_ != nullptr && settings_.state.retain.count() > 0 && checkpoints_alike_ >= kAlikeBeforeErasing;
+}
+
 Status Ledger::checkpoint() {
   if (store_ == nullptr) {
     all_saved();
@@ -106,6 +120,10 @@ Status Ledger::checkpoint() {
   if (auto status = store_->write(batch); !status) return status;
   all_saved();
   make_room();
+  for (auto& [place, shard] : shards_) {
+    if (may_erase()) shard->erase_silent(kErasedAtATime);
+  }
+  ++checkpoints_alike_;
   return {};
 }
 
@@ -152,7 +170,11 @@ std::size_t Ledger::dirty_rows() const {
                          [](std::size_t sum, const auto& entry) { return sum + entry.second->dirty_rows(); });
 }
 
-void Ledger::refresh() {
+void Ledger::refresh(TimeMs now) {
+  for (const auto channel : catalog_.go_on(now, may_erase())) {
+    for (const auto monitor : catalog_.at(channel).monitors) book_.begin_anew(monitor);
+    for (auto& [place, shard] : shards_) shard->evidence_monitors_replaced();
+  }
   for (auto& [place, shard] : shards_) shard->refresh();
   look_for_split_prompts();
 }
@@ -172,7 +194,7 @@ void Ledger::look_for_split_prompt(const Shard& shard, const Row& row) {
   for (const auto& [place, other] : shards_) {
     if (other.get() == &shard) continue;
     const auto index = other->find(row.channel, row.prompt);
-    if (!index || *index >= looked_at_[other.get()]) continue;
+    if (!index || *index >= looked_at_[other.get()] || row.erased || other->rows()[*index].erased) continue;
     ++split_.count;
     if (!split_.example.empty()) return;
     split_.example = std::string(row.prompt) + " of " + catalog_.at(row.channel).eval_name + " on " + shard.topic() + "/" +
@@ -198,7 +220,7 @@ void merge(MonitorSums& into, const MonitorSums& part) {
 MonitorMoment Ledger::moment(MonitorIndex index) const {
   const auto& monitor = *catalog_.monitors()[index];
   MonitorMoment moment{monitor.config, catalog_.at(monitor.channel).eval_name, catalog_.at(monitor.channel).scorer,
-                       monitor.pool,   monitor.spec,                           {}, {}};
+                       monitor.pool,   monitor.spec,  monitor.span, monitor.retired, {}, {}};
   moment.sums.pool = stats::PoolSums(monitor.spec);
   std::vector<const MonitorPart*> parts;
   for (const auto& [place, shard] : shards_) {
@@ -232,7 +254,7 @@ std::uint64_t Ledger::cells() const {
 
 std::uint64_t Ledger::prompts() const {
   std::uint64_t total = 0;
-  for (const auto& [place, shard] : shards_) total += shard->rows().size();
+  for (const auto& [place, shard] : shards_) total += shard->prompts();
   return total;
 }
 
@@ -245,9 +267,10 @@ struct SeenRow {
   std::vector<std::pair<RouterId, std::vector<double>>> weights;
 };
 
-SeenRow see(const Row& row, const MonitorDef& monitor, const Catalog& catalog, bool with_draws, RowView& view) {
+SeenRow see(const Row& row, const MonitorDef& monitor, const Catalog& catalog, bool with_draws, RowView& view,
+            const std::deque<DrawTimes>& times) {
   SeenRow seen;
-  view.fill(row, monitor);
+  view.fill(row, monitor, times);
   if (!view.any) return seen;
   seen.cells = view.cells;
   for (std::size_t m = 0; with_draws && m < view.draws.size(); ++m) {
@@ -301,13 +324,13 @@ Result<TableSnapshot> Ledger::snapshot(MonitorIndex index, std::size_t max_draw_
     if (shard->rows_in_store() == 0) continue;
     auto& seen = stored[shard.get()];
     seen.resize(shard->rows().size());
-    auto status = shard->for_each_row(monitor.channel, [&](const Row& row) {
-      if (row.in_store) seen[row.index] = see(row, monitor, catalog_, with_draws, view);
+    auto status = shard->for_each_row(monitor.channel, [&](const Row& row, const std::deque<DrawTimes>& times) {
+      if (row.in_store) seen[row.index] = see(row, monitor, catalog_, with_draws, view, times);
     });
     if (!status) return status.error();
   }
   for (const auto& [row, shard] : rows) {
-    auto seen = row->in_store ? std::move(stored.at(shard)[row->index]) : see(*row, monitor, catalog_, with_draws, view);
+    auto seen = row->in_store ? std::move(stored.at(shard)[row->index]) : see(*row, monitor, catalog_, with_draws, view, shard->times());
     if (!seen.cells.empty()) append(snapshot, *row, std::move(seen), catalog_);
   }
   for (auto& [router, by_prompt] : snapshot.routers) by_prompt.resize(snapshot.table.prompts.size());

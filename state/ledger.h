@@ -32,6 +32,8 @@ struct MonitorMoment {
   std::string eval, scorer;
   std::vector<std::string> pool;
   stats::SumsSpec spec;
+  TimeSpan span;  // of a window by time
+  bool retired = false;
   MonitorSums sums;
   std::optional<EvidenceMoment> evidence;  // none where it is off
 };
@@ -71,8 +73,10 @@ class Ledger {
   bool store_usable() const { return store_ == nullptr || store_->usable().ok(); }
   std::size_t dirty_rows() const;
 
-  // Brings every shard's sums up to date; the moments below are of the last refresh.
-  void refresh();
+  // Brings every shard's sums up to date; the moments below are of the last refresh. Windows by time and pools go on
+  // with the stream, to `now` at most: an event of a later time moves nothing until then. Where a window goes on, its
+  // monitor's rows are all looked at.
+  void refresh(TimeMs now = std::numeric_limits<TimeMs>::max());
   std::size_t monitor_count() const { return catalog_.monitors().size(); }
   MonitorMoment moment(MonitorIndex monitor) const;
   // `max_draw_cells`: tables of more cells come without draws.
@@ -110,11 +114,13 @@ class Ledger {
  private:
   void all_saved();
   void make_room();
+  bool may_erase() const;
 
   const config::Settings& settings_;
   Store* store_;
   Catalog catalog_;
   EvidenceBook book_;
+  std::uint32_t checkpoints_alike_ = 0;  // since a partition last came or went
   std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
 
   void look_for_split_prompts();

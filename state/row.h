@@ -55,6 +55,7 @@ struct Row {
   bool touched = false;     // the running sums have it as it was, until the next refresh
   bool unsaved = false;     // differs from the store
   bool in_store = false;    // its cells are there alone, `cells` is empty
+  bool erased = false;      // nothing is kept of it but the name, until the next event
   bool used = false;        // since the shard last looked for rows to let go of
   std::uint32_t bytes = 0;  // of memory that letting go of its cells gives back, as last looked at
   RouteSet* routes = nullptr;

@@ -145,6 +145,11 @@ ApplyResult Shard::apply_at(Aim aim, const Event& event) {
     row = &add_row(aim.channel, event.prompt);
   }
   if (!here(*row)) return {Applied::kRejected, "unreadable"};
+  if (row->erased) {
+    row->erased = false;
+    --erased_rows_;
+    mark_unsaved(*row);
+  }
   if (!event.slice.empty() && catalog_.slice_name(row->slice) != event.slice) {
     touch(*row);
     row->slice = catalog_.slice(event.slice);
@@ -168,16 +173,18 @@ void Shard::change(Row& row, Cell& target, DrawOutcome before, DrawOutcome now) 
 }
 
 // Equal times leave it to the order of the stream. An event without a time changes none.
-bool Shard::superseded(Row& row, Cell& target, const Event& event) {
-  if (!event.time || !event.draw || !settings_.events.later_wins) return false;
+bool Shard::superseded(Row& row, std::uint32_t column, Cell& target, const Event& event) {
+  if (!event.time || !event.draw || !catalog_.keeps_times()) return false;
   if (target.times == kNoTimes) {
     target.times = add_times({});
   }
   auto& times = times_[target.times];
   const auto known = times.get(*event.draw);
-  if (known && *event.time < *known) return true;
+  if (known && *event.time < *known) return settings_.events.later_wins;
   if (known && *event.time == *known) return false;
+  catalog_.heard(row.channel, column, *event.time);
   times.set(*event.draw, *event.time);
+  touch(row);  // its windows by time see it elsewhere
   mark_unsaved(row);
   return false;
 }
@@ -186,10 +193,12 @@ ApplyResult Shard::apply_draw(Row& row, std::uint32_t column, const Event& event
   const auto now = code(event.outcome);
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
-  const bool late = superseded(row, target, event);
+  if (!event.draw || !event.time) catalog_.undated(row.channel, column);
+  const bool late = superseded(row, column, target, event);
   if (before == now) return {Applied::kDuplicate, {}};
   if (late) return {Applied::kCorrection, kSuperseded};
   if (std::max(target.trials, target.unscored) >= kMaxCount) return {Applied::kRejected, "count_overflow"};
+  if (event.time && event.draw) catalog_.count_late(row.channel, *event.time);
   change(row, target, before, now);
   if (event.draw) target.draws.exchange(*event.draw, now);
   evidence_.changed(row, column, event, before, now);
@@ -199,6 +208,7 @@ ApplyResult Shard::apply_draw(Row& row, std::uint32_t column, const Event& event
 ApplyResult Shard::apply_counts(Row& row, std::uint32_t column, const Event& event) {
   Cell& target = cell(row, column);
   if (event.trials > kMaxCount - target.trials) return {Applied::kRejected, "count_overflow"};
+  catalog_.undated(row.channel, column);
   touch(row);
   mark_unsaved(row);
   cells_ -= !target.empty();
@@ -211,7 +221,7 @@ ApplyResult Shard::apply_counts(Row& row, std::uint32_t column, const Event& eve
 ApplyResult Shard::apply_retract(Row& row, std::uint32_t column, const Event& event) {
   Cell& target = cell(row, column);
   const auto before = event.draw ? target.draws.get(*event.draw) : DrawOutcome::kAbsent;
-  if (superseded(row, target, event)) return {Applied::kUnmatched, kSuperseded};
+  if (superseded(row, column, target, event)) return {Applied::kUnmatched, kSuperseded};
   if (before == DrawOutcome::kAbsent) return {Applied::kUnmatched, {}};
   change(row, target, before, DrawOutcome::kAbsent);
   target.draws.exchange(*event.draw, DrawOutcome::kAbsent);

@@ -5,6 +5,7 @@
 // next refresh() replaces the row in the sums, so a row that many events hit between two refreshes
 // is summed once. Sums are read after refresh() only.
 //
+// Of a policy that is not heard of any more state.retain empties the cells, bit by bit (erase_silent()).
 // Of a row that was not used of late memory holds the name and no more (evict()): its cells, draws, times and
 // evidence are in the store, and come back when an event needs them.
 //
@@ -47,11 +48,12 @@ struct MonitorSums {
 struct RowView {
   std::vector<stats::CellCount> cells;
   std::vector<const stats::DrawSet*> draws;  // nullptr: a cell without identified draws
-  std::vector<stats::DrawSet> windowed;      // what `draws` points to under a window of last draws
+  std::vector<stats::DrawSet> windowed;      // what `draws` points to under a window
   std::vector<double> weights;               // of the router being looked at
   std::int64_t unscored = 0;
   bool any = false;
-  void fill(const Row& row, const MonitorDef& monitor);
+  // `times` is what the cells' `times` point into.
+  void fill(const Row& row, const MonitorDef& monitor, const std::deque<DrawTimes>& times);
   // The decision in pool order; false where it names a policy outside the pool.
   bool fill_weights(const Decision& decision, const MonitorDef& monitor, const Catalog& catalog);
   stats::PairedCount paired() const { return stats::paired_count(draws); }
@@ -107,9 +109,14 @@ class Shard {
   // Lets go of rows not used of late that are saved and in the sums, until at most `most` bytes are left.
   void evict(std::uint64_t most);
   std::uint64_t rows_in_store() const { return rows_in_store_; }
-  // Every row of the channel (of all, without one) with its cells. A row that is in the store alone is a copy, good
-  // for the call, without times. In no particular order.
-  using EachRow = std::function<void(const Row&)>;
+  // Looks at up to `most` more rows for cells of policies that state.retain lets go of, and empties them; the next
+  // save erases them from the store. A row of an eval that is let go of altogether is erased with its decisions, and
+  // its name stays in memory.
+  void erase_silent(std::size_t most);
+  std::size_t prompts() const { return rows_.size() - erased_rows_; }
+  // Every row of the channel (of all, without one) with its cells, and what their `times` point into. A row that is in
+  // the store alone is a copy, good for the call. In no particular order.
+  using EachRow = std::function<void(const Row&, const std::deque<DrawTimes>& times)>;
   Status for_each_row(std::optional<ChannelId> channel, const EachRow& visit) const;
   // Trials and successes of one cell.
   Result<stats::CellCount> count_of(const Row& row, std::uint32_t column) const;
@@ -119,6 +126,7 @@ class Shard {
   const ShardEvidence& evidence() const { return evidence_; }
   void evidence_monitors_replaced() { evidence_.monitors_replaced(); }
   const std::deque<Row>& rows() const { return rows_; }
+  const std::deque<DrawTimes>& times() const { return times_; }
   // The index of a prompt's row, if there is one.
   std::optional<std::uint32_t> find(ChannelId channel, std::string_view prompt) const {
     const auto at = row_of_.find({channel.value, prompt});
@@ -168,8 +176,8 @@ class Shard {
     std::uint32_t generation = 0;  // of the pool that these were made for; 0: none yet
   };
   bool up_to_date(MonitorIndex monitor) const;
-  void renew(Part& part, const MonitorDef& monitor, const Row& row);
-  bool look(const MonitorDef& monitor, const Row& row);
+  void renew(Part& part, const MonitorDef& monitor, const Row& row, const std::deque<DrawTimes>& times);
+  bool look(const MonitorDef& monitor, const Row& row, const std::deque<DrawTimes>& times);
   void remember(Part& part, const Row& row, bool in, const stats::PairedCount& paired);
   void withdraw_routes(const Row& row);
   void enter_routes(MonitorSums& sums, const MonitorDef& monitor, const Row& row, const stats::PromptView& prompt, int sign,
@@ -179,7 +187,7 @@ class Shard {
 
   ApplyResult apply_draw(Row& row, std::uint32_t column, const Event& event);
   // Whether an event on this draw with a later time was applied before; else its time is the latest now.
-  bool superseded(Row& row, Cell& cell, const Event& event);
+  bool superseded(Row& row, std::uint32_t column, Cell& cell, const Event& event);
   ApplyResult apply_counts(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_retract(Row& row, std::uint32_t column, const Event& event);
   ApplyResult apply_route(const Event& event);
@@ -187,10 +195,16 @@ class Shard {
 
   Status load_row(std::string_view key, std::string_view value);
   Status fill_cells(Row& row, DecodedRow decoded);
-  Result<Row> copy_of(const Row& row, std::string_view value) const;
+  struct RowCopy {
+    Row row;
+    std::deque<DrawTimes> times;
+  };
+  Result<RowCopy> copy_of(const Row& row, std::string_view value) const;
   bool here(Row& row);
   Status read_back(Row& row);
   void let_go(Row& row);
+  void erase_cells(Row& row, const Channel& channel);
+  void erase_routes(Row& row);
   void weigh(Row& row);
   std::uint32_t add_times(DrawTimes times);
   Status load_route(std::string_view key, std::string_view value);
@@ -213,6 +227,8 @@ class Shard {
   Store* store_ = nullptr;  // what load() read from
   std::uint64_t cached_bytes_ = 0, rows_in_store_ = 0;
   std::size_t hand_ = 0;  // where evict() goes on
+  std::size_t erase_hand_ = 0, erased_rows_ = 0;  // where erase_silent() goes on; rows that are but a name
+  std::uint32_t erase_round_ = 0;
   std::optional<Error> failure_;
   std::uint32_t last_channel_ = UINT32_MAX;
   std::vector<std::uint32_t> rows_in_channel_;
@@ -221,7 +237,7 @@ class Shard {
   ShardEvidence evidence_;
 
   Routes routes_;
-  std::vector<std::pair<std::string, std::string>> new_routes_;                    // stored key and value
+  std::vector<std::pair<std::string, std::optional<std::string>>> new_routes_;     // stored key and value; none: erased
 
   std::vector<Part> parts_;  // by monitor
   RowView view_;

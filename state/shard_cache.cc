@@ -1,10 +1,23 @@
 // Which rows of a shard are in memory.
 //
 // Rows are gone through in a circle; one that was used since the last time round stays (the "clock").
+#include <algorithm>
+#include <utility>
+
 #include "state/keys.h"
 #include "state/shard.h"
 
 namespace gapwatch::state {
+namespace {
+
+// Every response of the cell is an identified draw that says its time.
+bool all_dated(const Cell& cell, const DrawTimes& times) {
+  std::uint64_t dated = 0;
+  cell.draws.for_each([&](std::uint64_t draw, stats::DrawOutcome) { dated += times.get(draw).has_value(); });
+  return dated == std::uint64_t{cell.trials} + cell.unscored;
+}
+
+}  // namespace
 
 std::uint32_t Shard::add_times(DrawTimes times) {
   if (free_times_.empty()) {
@@ -52,9 +65,61 @@ void Shard::evict(std::uint64_t most) {
   for (auto left = 2 * rows_.size(); left > 0 && cached_bytes() > most; --left) {
     if (hand_ >= rows_.size()) hand_ = 0;
     Row& row = rows_[hand_++];
-    if (std::exchange(row.used, false) || row.touched || row.unsaved) continue;
+    if (std::exchange(row.used, false) || row.touched || row.unsaved || row.erased) continue;
     evidence_.let_go(row);
     if (!row.in_store) let_go(row);
+  }
+}
+
+void Shard::erase_cells(Row& row, const Channel& channel) {
+  for (std::uint32_t column = 0; column < row.cells.size(); ++column) {
+    Cell& cell = row.cells[column];
+    if (!catalog_.erased(channel, column) || (cell.empty() && cell.times == kNoTimes)) continue;
+    touch(row);
+    mark_unsaved(row);
+    cells_ -= !cell.empty();
+    if (cell.times != kNoTimes) {
+      times_[cell.times] = {};
+      free_times_.push_back(cell.times);
+    }
+    cell = {};
+  }
+}
+
+void Shard::erase_routes(Row& row) {
+  if (row.routes == nullptr || !catalog_.eval_erased(catalog_.at(row.channel).eval)) return;
+  const auto& eval = catalog_.at(row.channel).eval_name;
+  for (std::uint32_t channel = 0; channel < catalog_.channel_count(); ++channel) {
+    if (catalog_.at({channel}).eval_name != eval) continue;
+    Row* other = find_row({channel}, row.prompt);
+    if (other == nullptr || other->routes == nullptr) continue;
+    withdraw_routes(*other);
+    touch(*other);
+    for (const auto& decision : std::exchange(other->routes, nullptr)->decisions) {
+      new_routes_.emplace_back(route_key(place_, catalog_.router_name(decision.router), eval, row.prompt), std::nullopt);
+    }
+  }
+  routes_.erase(std::pair{catalog_.at(row.channel).eval, std::string(row.prompt)});
+}
+
+void Shard::erase_silent(std::size_t most) {
+  if (erase_round_ != catalog_.erase_round()) {
+    erase_round_ = catalog_.erase_round();
+    erase_hand_ = 0;
+  }
+  for (; erase_hand_ < rows_.size() && most > 0; ++erase_hand_, --most) {
+    Row& row = rows_[erase_hand_];
+    const auto& channel = catalog_.at(row.channel);
+    if (row.erased || std::find(channel.erased.begin(), channel.erased.end(), true) == channel.erased.end()) continue;
+    if (!here(row)) return;
+    erase_cells(row, channel);
+    if (!channel.all_erased) continue;
+    erase_routes(row);
+    row.slice = {};
+    row.erased = true;
+    ++erased_rows_;
+    touch(row);
+    mark_unsaved(row);
   }
 }
 
@@ -70,8 +135,11 @@ bool Shard::here(Row& row) {
 Status Shard::fill_cells(Row& row, DecodedRow decoded) {
   for (auto& [policy, stored, times] : decoded.cells) {
     if (policy >= dictionary_.size()) return refuse("a cell names a policy that the dictionary lacks");
+    const auto column = catalog_.stored_column(row.channel, dictionary_.name(policy));
+    if (!times.empty()) catalog_.heard(row.channel, column, times.latest());
+    if (settings_.state.retain.count() > 0 && !all_dated(stored, times)) catalog_.undated(row.channel, column);
     if (!times.empty()) stored.times = add_times(std::move(times));
-    cell(row, catalog_.stored_column(row.channel, dictionary_.name(policy))) = std::move(stored);
+    cell(row, column) = std::move(stored);
   }
   weigh(row);
   return {};
@@ -89,29 +157,33 @@ Status Shard::read_back(Row& row) {
   // It was let go of when the sums had it as it is.
   for (const auto index : catalog_.at(row.channel).monitors) {
     if (!up_to_date(index)) continue;
-    const bool in = look(*catalog_.monitors()[index], row);
+    const bool in = look(*catalog_.monitors()[index], row, times_);
     remember(parts_[index], row, in, in ? view_.paired() : stats::PairedCount{});
   }
   return {};
 }
 
-Result<Row> Shard::copy_of(const Row& row, std::string_view value) const {
+Result<Shard::RowCopy> Shard::copy_of(const Row& row, std::string_view value) const {
   auto decoded = decode_row(value);
   if (!decoded) return decoded.error();
-  Row copy = row;
+  RowCopy copy{row, {}};
   const auto& policies = catalog_.at(row.channel).policies;
   for (auto& [policy, stored, times] : decoded->cells) {
     const auto column = policy < dictionary_.size() ? policies.find(dictionary_.name(policy)) : std::nullopt;
     if (!column) return refuse("a cell names a policy that the dictionary lacks");
-    if (*column >= copy.cells.size()) copy.cells.resize(*column + 1);
-    copy.cells[*column] = std::move(stored);
+    if (!times.empty()) {
+      stored.times = static_cast<std::uint32_t>(copy.times.size());
+      copy.times.push_back(std::move(times));
+    }
+    if (*column >= copy.row.cells.size()) copy.row.cells.resize(*column + 1);
+    copy.row.cells[*column] = std::move(stored);
   }
   return copy;
 }
 
 Status Shard::for_each_row(std::optional<ChannelId> channel, const EachRow& visit) const {
   for (const auto& row : rows_) {
-    if (!row.in_store && (!channel || row.channel == *channel)) visit(row);
+    if (!row.in_store && (!channel || row.channel == *channel)) visit(row, times_);
   }
   if (rows_in_store_ == 0) return {};
   const auto prefix = channel ? state::row_key(place_, catalog_.at(*channel).eval_name, catalog_.at(*channel).scorer, "")
@@ -130,7 +202,7 @@ Status Shard::for_each_row(std::optional<ChannelId> channel, const EachRow& visi
     if (row == nullptr || !row->in_store) return {};
     auto copy = copy_of(*row, value);
     if (!copy) return copy.error();
-    visit(*copy);
+    visit(copy->row, copy->times);
     return {};
   });
 }
@@ -145,7 +217,7 @@ Result<stats::CellCount> Shard::count_of(const Row& row, std::uint32_t column) c
   if (!value) return value.error();
   auto copy = copy_of(row, value->value_or(""));
   if (!copy) return copy.error();
-  return count(*copy);
+  return count(copy->row);
 }
 
 }  // namespace gapwatch::state

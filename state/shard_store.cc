@@ -40,9 +40,13 @@ void Shard::collect(WriteBatch& batch) {
   for (const auto index : unsaved_rows_) {
     Row& row = rows_[index];
     weigh(row);
+    if (row.erased) {
+      batch.erase(row_key(row));
+      continue;
+    }
     batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch), times_));
   }
-  for (const auto& [key, value] : new_routes_) batch.put(key, value);
+  for (const auto& [key, value] : new_routes_) batch.entries.push_back({key, value});
   if (next_offset_) batch.put(offset_key(place_), encode_offset(*next_offset_));
   evidence_.collect(batch);
   std::stable_sort(batch.entries.begin() + first, batch.entries.end(),

@@ -7,6 +7,23 @@
 namespace gapwatch::state {
 namespace {
 
+// The draws of a cell that lie in a span of time, `unscored` of them not judged.
+stats::DrawSet draws_in(const TimeSpan& span, const Cell& cell, const std::deque<DrawTimes>& times, std::int64_t& unscored) {
+  stats::DrawSet kept;
+  if (cell.times == kNoTimes) return kept;
+  const auto& said = times[cell.times];
+  cell.draws.for_each([&](std::uint64_t draw, stats::DrawOutcome outcome) {
+    const auto time = said.get(draw);
+    if (!time || !span.has(*time)) return;
+    if (outcome == stats::DrawOutcome::kUnscored) {
+      ++unscored;
+    } else {
+      kept.exchange(draw, outcome);
+    }
+  });
+  return kept;
+}
+
 // The last `keep` judged draws of a cell, by draw index.
 stats::DrawSet last_draws(const stats::DrawSet& draws, std::uint32_t keep) {
   std::vector<stats::DrawSet::FarDraw> judged;
@@ -38,28 +55,31 @@ void drop_unrouted(MonitorSums& sums) {
 
 }  // namespace
 
-void RowView::fill(const Row& row, const MonitorDef& monitor) {
+void RowView::fill(const Row& row, const MonitorDef& monitor, const std::deque<DrawTimes>& times) {
   const auto pool = monitor.columns.size();
   const auto keep = monitor.config.window.last_draws;
+  const bool by_time = monitor.config.window.by_time();
   cells.assign(pool, {});
   draws.assign(pool, nullptr);
-  if (keep > 0) windowed.resize(pool);
+  if (keep > 0 || by_time) windowed.resize(pool);
   unscored = 0;
   any = false;
   for (std::size_t m = 0; m < pool; ++m) {
     const auto column = monitor.columns[m];
     if (column >= row.cells.size()) continue;
     const Cell& cell = row.cells[column];
-    unscored += cell.unscored;
-    if (keep > 0) {
-      windowed[m] = last_draws(cell.draws, keep);
+    std::int64_t missed = 0;
+    if (keep > 0 || by_time) {
+      windowed[m] = by_time ? draws_in(monitor.span, cell, times, missed) : last_draws(cell.draws, keep);
       cells[m] = count_of(windowed[m]);
       draws[m] = &windowed[m];
     } else {
       cells[m] = {cell.trials, cell.successes};
       draws[m] = &cell.draws;
     }
-    any |= cells[m].trials > 0 || cell.unscored > 0;
+    if (!by_time) missed = cell.unscored;
+    unscored += missed;
+    any |= cells[m].trials > 0 || missed > 0;
   }
 }
 
@@ -89,9 +109,9 @@ void Shard::enter_routes(MonitorSums& sums, const MonitorDef& monitor, const Row
 }
 
 // Fills the view; whether the row is one of the monitor's.
-bool Shard::look(const MonitorDef& monitor, const Row& row) {
+bool Shard::look(const MonitorDef& monitor, const Row& row, const std::deque<DrawTimes>& times) {
   if (monitor.slice && row.slice != *monitor.slice) return false;
-  view_.fill(row, monitor);
+  view_.fill(row, monitor, times);
   return view_.any;
 }
 
@@ -103,14 +123,14 @@ void Shard::remember(Part& part, const Row& row, bool in, const stats::PairedCou
 }
 
 // The row as it is now takes the place of the row as the sums have it.
-void Shard::renew(Part& part, const MonitorDef& monitor, const Row& row) {
+void Shard::renew(Part& part, const MonitorDef& monitor, const Row& row, const std::deque<DrawTimes>& times) {
   SummedRow& summed = part.rows.row(row.number);
   const auto old_cells = part.rows.cells(row.number);
   const stats::PromptView before{old_cells, summed.paired};
   const bool was_in = summed.in;
   if (summed.routed) enter_routes(part.sums, monitor, row, before, -1, view_);
 
-  const bool in = look(monitor, row);
+  const bool in = look(monitor, row, times);
   const stats::PromptView after{view_.cells, in ? view_.paired() : stats::PairedCount{}};
   if (in && was_in) {
     part.sums.pool.replace(before, after);
@@ -167,7 +187,7 @@ void Shard::refresh() {
     row.touched = false;
     for (const auto index : catalog_.at(row.channel).monitors) {
       if (!up_to_date(index)) continue;
-      renew(parts_[index], *catalog_.monitors()[index], row);
+      renew(parts_[index], *catalog_.monitors()[index], row, times_);
     }
   }
   touched_rows_.clear();
@@ -186,8 +206,8 @@ void Shard::rebuild(MonitorIndex index) {
   part.generation = monitor.generation;
   part.sums.pool = stats::PoolSums(monitor.spec);
   part.rows = SummedRows(monitor.columns.size());
-  auto status = for_each_row(monitor.channel, [&](const Row& row) {
-    renew(part, monitor, row);
+  auto status = for_each_row(monitor.channel, [&](const Row& row, const std::deque<DrawTimes>& times) {
+    renew(part, monitor, row, times);
     if (row.in_store) part.rows.forget(row.number);
   });
   if (status) return;
@@ -209,9 +229,9 @@ Result<MonitorSums> Shard::recount(MonitorIndex index) const {
   MonitorSums sums;
   sums.pool = stats::PoolSums(monitor.spec);
   RowView view;
-  auto status = for_each_row(monitor.channel, [&](const Row& row) {
+  auto status = for_each_row(monitor.channel, [&](const Row& row, const std::deque<DrawTimes>& times) {
     if (monitor.slice && row.slice != *monitor.slice) return;
-    view.fill(row, monitor);
+    view.fill(row, monitor, times);
     if (!view.any) return;
     ++sums.prompts;
     sums.unscored += view.unscored;

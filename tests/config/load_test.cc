@@ -283,8 +283,14 @@ TEST(Load, RulesOfAMonitor) {
       {"window: {}", "is not one of its kinds"},
       {"window: {all: false}", "leaves no window"},
       {"window: {last_draws: 0}", "out of range"},
-      {"window: {sliding: 24h}", "windows by time are not in this version; {all: true} or {last_draws: k}"},
-      {"window: {tumbling: 1d}", "windows by time are not in this version"},
+      {"window: {sliding: 24h, tumbling: 1d}", "is of two kinds"},
+      {"window: {step: 1h}", "is not one of its kinds; {all: true}"},
+      {"window: {sliding: 1h, step: 2h}", "has a step longer than itself"},
+      {"window: {tumbling: 1d, step: 1h}", "is not of a window \"tumbling\""},
+      {"window: {last_draws: 3, lateness: 1h}", "is not of a window \"last_draws\""},
+      {"window: {sliding: 24}", "has no unit"},
+      {"window: {sliding: 1ms}", "out of range"},
+      {"window: {growing: 1h}", "is not known"},
       {"window: 16", "is a single value, not a section"},
       {"pool: {policies: some}", "\"some\" is not a list"},
       {"pool: {policies: [a, b, a]}", "\"a\" is there twice"},
@@ -500,6 +506,24 @@ TEST(Load, WorkIsBounded) {
   std::string many;
   for (int i = 0; i < 5'000; ++i) many += fmt::format("unknown{}: 1\n", i);
   EXPECT_THAT(faults(many), testing::SizeIs(101));
+}
+
+TEST(Load, WindowsByTime) {
+  const auto window = [](const std::string& text) { return good(monitor("window: " + text)).monitors.at(0).window; };
+  using std::chrono::hours;
+  using std::chrono::minutes;
+  EXPECT_EQ(window("{sliding: 24h, step: 2h}"), (Window{0, hours(24), hours(2), {}}));
+  EXPECT_EQ(window("{sliding: 24h}"), (Window{0, hours(24), hours(1), {}})) << "a 24th without a step";
+  EXPECT_EQ(window("{tumbling: 1d, lateness: 10m}"), (Window{0, hours(24), hours(24), minutes(10)}));
+  EXPECT_EQ(window_text(window("{tumbling: 1d, lateness: 10m}")), "tumbling: 1d, lateness: 10m");
+  EXPECT_EQ(window_text(window("{sliding: 36h, step: 2h}")), "sliding: 36h, step: 2h");
+}
+
+TEST(Load, HttpTlsNeedsBothItsFiles) {
+  EXPECT_THAT(faults("http: {tls: {certificate: a.pem}}"), ElementsAre(HasSubstr("has no key; http.tls.key beside it")));
+  EXPECT_THAT(faults("http: {tls: {key: a.pem}}"), ElementsAre(HasSubstr("has no certificate")));
+  EXPECT_THAT(faults("http: {tls: {client_ca: a.pem}}"), ElementsAre(HasSubstr("has no certificate of the server's")));
+  EXPECT_EQ(good("http: {tls: {certificate: /a.pem, key: /b.pem}}").http.tls_key, "/b.pem");
 }
 
 // Whatever the text: settings or faults, each in one line.
