@@ -211,7 +211,6 @@ void add_question(std::vector<Binding<M>>& table) {
   table.push_back(std::move(slice));
   table.push_back(pool_policies());
   table.push_back(pool_groups());
-  table.push_back(retire());
 }
 
 void add_statistics(std::vector<Binding<M>>& table) {
@@ -231,6 +230,7 @@ void add_statistics(std::vector<Binding<M>>& table) {
       [](auto& m) { return &m.rates; }, "Rate that is held against a threshold."));
   table.push_back(prior());
   table.push_back(window());
+  table.push_back(retire());
 }
 
 void add_tests(std::vector<Binding<M>>& table) {

@@ -37,9 +37,12 @@ source:
     queue: 1GB
     properties: {security.protocol: SSL, client.id: "a, b"}
 events: {eval: "x#y", success_at: -0.25, success_at_by_eval: {"e 1": 0.1}}
-state: {path: "/p/$${A}", checkpoint_every: 1500ms}
+state: {path: "/p/$${A}", checkpoint_every: 1500ms, retain: 90d}
+http: {tls: {certificate: "/a b.pem", key: /k.pem}}
+monitor_defaults: {pool: {retire: 7d}, window: {tumbling: 1d}}
 monitors:
-  - {name: one, eval: e, slice: "null", pool: {policies: ["a b", c], groups: {c: "{g}"}}, prior: {alpha: 0.1, beta: 2}}
+  - {name: one, eval: e, slice: "null", pool: {policies: ["a b", c], groups: {c: "{g}"}}, prior: {alpha: 0.1, beta: 2},
+     window: {sliding: 36h, step: 90m, lateness: 5s}}
   - {name: two, eval: "é\n", thresholds: [0.07, 0.55], band: [0, 1], window: {last_draws: 3}, missing: fail}
 )";
   const Environment none = [](const std::string&) { return std::nullopt; };
