@@ -185,9 +185,10 @@ void add_source(std::vector<Binding<Settings>>& table) {
                               "How soon the group gives a dead monitor's partitions to another."));
   table.push_back(
       in_settings("source.kafka.queue", size(kMiB, 2 * kGiB), kafka(&KafkaSource::queue_bytes),
-                  "Fetched and not yet counted, all partitions together. With librdkafka before 2.2 a "
-                  "full queue waits up to a second for its next fetch: about 512MiB then keep the "
-                  "monitor busy at full speed, and less only slows it while it catches up."));
+                  "Memory for what is fetched and not yet counted, all partitions together (records of a "
+                  "few hundred bytes take up to 1.7 times as much). With librdkafka before 2.2 a full queue "
+                  "waits up to a second for its next fetch: about 512MiB then keep the monitor busy at "
+                  "full speed, and less only slows it while it catches up."));
   table.push_back(properties());
   table.push_back(source_files());
   table.push_back(in_settings(

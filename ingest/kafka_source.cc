@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kBatch = 4096;
+constexpr std::size_t kBatch = 1024;  // what is still in the caches when it is given back
+constexpr std::uint64_t kQueuedBytes = 320;  // of a small message in librdkafka's queue
 
 class KafkaSource final : public Source, private HeaderReader {
  public:
@@ -126,10 +127,11 @@ class KafkaSource final : public Source, private HeaderReader {
         .set("enable.auto.offset.store", "false")
         .set("auto.offset.reset", "error")
         .set("log.connection.close", "false")
-        // Bytes bound the queue, not the number of messages: at the number, librdkafka stops fetching
-        // for fetch.queue.backoff.ms, which is a second before 2.2 and cannot be set there. Then only
-        // a queue that outlasts that second (some 0.5 GB at full speed) keeps the consumer busy.
-        .set("queued.min.messages", "10000000")
+        // librdkafka bounds the queue by the messages' bytes or by their number, and holds some 220 bytes beside
+        // each: where messages are small their number must bound it. At a bound it stops fetching for
+        // fetch.queue.backoff.ms, which is a second before 2.2 and cannot be set there. Then only a queue that
+        // outlasts that second (some 0.5 GB at full speed) keeps the consumer busy.
+        .set("queued.min.messages", std::to_string(std::clamp<std::uint64_t>(settings_.queue_bytes / kQueuedBytes, 1, 10'000'000)))
         .set("queued.max.messages.kbytes",
              std::to_string(std::clamp<std::uint64_t>(settings_.queue_bytes >> 10, 1, 2'097'151)))
         .set_if_known("fetch.queue.backoff.ms", "10")

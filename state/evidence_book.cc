@@ -98,6 +98,8 @@ EvidenceBook::Entry EvidenceBook::begin(const MonitorDef& monitor) {
     entry.durable_redeal = entry.durable_margin = {};
   }
   read_log_e(entry.evidence, entry.redeal_log_e, entry.margin_log_e);
+  entry.enabled = monitor.config.evidence.enabled;
+  entry.level = -std::log(monitor.config.alpha);
   return entry;
 }
 
@@ -145,16 +147,14 @@ void EvidenceBook::monitors_replaced() {
 }
 
 void EvidenceBook::step(MonitorIndex monitor, const stats::ClosedEvidence& closed, TimeMs time) {
-  auto& entry = this->entry(monitor);
+  auto& entry = entries_[monitor];
   entry.unsaved = true;
   if (closed.plain) {
-    entry.evidence.redeal.restart.step(*closed.plain);
-    entry.redeal_log_e = entry.evidence.redeal.restart.log_e(stats::kComponents);
+    entry.redeal_log_e = entry.evidence.redeal.restart.step(*closed.plain);
     judge(&MonitorEvidence::redeal, &Entry::redeal_log_e, time);
   }
   if (closed.margin) {
-    entry.evidence.margin.restart.step(*closed.margin);
-    entry.margin_log_e = entry.evidence.margin.restart.log_e(stats::kMarginComponents);
+    entry.margin_log_e = entry.evidence.margin.restart.step(*closed.margin);
     judge(&MonitorEvidence::margin, &Entry::margin_log_e, time);
   }
 }
@@ -162,8 +162,8 @@ void EvidenceBook::step(MonitorIndex monitor, const stats::ClosedEvidence& close
 // What the family rule leaves of each monitor's evidence: it is held against 1 / alpha.
 std::vector<double> EvidenceBook::family_log_e(double Entry::*log_e) const {
   std::vector<double> all, own;
-  for (MonitorIndex index = 0; index < entries_.size(); ++index) {
-    if (catalog_.monitors()[index]->config.evidence.enabled) all.push_back(entries_[index].*log_e);
+  for (const auto& entry : entries_) {
+    if (entry.enabled) all.push_back(entry.*log_e);
   }
   switch (settings_.family) {
     case config::FamilyRule::kEach: break;
@@ -174,29 +174,25 @@ std::vector<double> EvidenceBook::family_log_e(double Entry::*log_e) const {
     case config::FamilyRule::kEBh: all = stats::e_benjamini_hochberg(all); break;
   }
   auto next = all.begin();
-  for (MonitorIndex index = 0; index < entries_.size(); ++index) {
-    own.push_back(catalog_.monitors()[index]->config.evidence.enabled ? *next++ : 0);
-  }
+  for (const auto& entry : entries_) own.push_back(entry.enabled ? *next++ : 0);
   return own;
 }
 
 // Under every rule a monitor needs at least its own 1 / alpha, which is rare: the rest is looked at only then.
 void EvidenceBook::judge(NullEvidence MonitorEvidence::*null, double Entry::*log_e, TimeMs time) {
-  const auto level = [&](MonitorIndex index) { return -std::log(catalog_.monitors()[index]->config.alpha); };
-  const auto near = [&](MonitorIndex index) {
-    const double own = entries_[index].*log_e;
-    return own > 0 && !(entries_[index].evidence.*null).reached && own >= level(index);
+  const auto near = [&](const Entry& entry) {
+    const double own = entry.*log_e;
+    return own > 0 && !(entry.evidence.*null).reached && own >= entry.level;
   };
-  bool any = false;
-  for (MonitorIndex index = 0; index < entries_.size() && !any; ++index) any = near(index);
-  if (!any) return;
+  if (std::none_of(entries_.begin(), entries_.end(), near)) return;
   const auto shared = family_log_e(log_e);
-  for (MonitorIndex index = 0; index < entries_.size(); ++index) {
-    if (!near(index) || shared[index] < level(index)) continue;
-    auto& evidence = entries_[index].evidence.*null;
+  for (std::size_t index = 0; index < entries_.size(); ++index) {
+    auto& entry = entries_[index];
+    if (!near(entry) || shared[index] < entry.level) continue;
+    auto& evidence = entry.evidence.*null;
     evidence.reached = true;
     evidence.reached_at = time;
-    entries_[index].unsaved = true;
+    entry.unsaved = true;
   }
 }
 

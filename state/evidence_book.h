@@ -14,7 +14,8 @@
 // (stats/evidence_family.h) and enough prompts are complete; it stands until it is acknowledged, which resets
 // both processes to 0. States are those of interfaces.md.
 //
-// Threads: owned by the ledger's thread. Cost of a step: docs/EVIDENCE.md.
+// Threads: owned by the ledger's thread; step() is the bet line's (bet_line.h), which is drained before any other call.
+// Cost of a step: docs/EVIDENCE.md.
 // Source: sequential.md, "Restarts" and "Several partitions"; interfaces.md.
 #pragma once
 
@@ -84,7 +85,7 @@ class EvidenceBook {
   // How many monitors share the level of their alarms under the family rule.
   std::size_t sharing() const;
 
-  // What a response closed, and the time of its event (0: none).
+  // What a response closed, and the time of its event (0: none). at() has been asked before.
   void step(MonitorIndex monitor, const stats::ClosedEvidence& closed, TimeMs time);
 
   // Moves the monitor's state on; the change, where there is one.
@@ -106,6 +107,9 @@ class EvidenceBook {
     NullEvidence durable_redeal, durable_margin;
     double redeal_log_e = 0, margin_log_e = 0;  // of the restarting processes
     bool unsaved = false;
+    // The definition's, for step(), which must not look at a catalog that may grow meanwhile.
+    bool enabled = false;
+    double level = 0;  // the log e that an alarm needs
   };
   Entry& entry(MonitorIndex monitor);
   Entry begin(const MonitorDef& monitor);

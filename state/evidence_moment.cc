@@ -37,7 +37,7 @@ EvidenceMoment evidence_moment(const MonitorEvidence& monitor, const std::vector
   stats::StaySum stay;
   for (const auto* part : parts) {
     total.add(part->evidence);
-    stay.add(part->stay);
+    for (const auto& prompt : part->watched) stay.add(prompt);
   }
   EvidenceMoment moment;
   moment.redeal = null_moment(monitor.redeal, stats::kComponents, total.plain_log_e(), total.counts.plain_closed());

@@ -53,10 +53,10 @@ bool in_pool(const MonitorDef& monitor, std::string_view policy) {
 
 }  // namespace
 
-ShardEvidence::ShardEvidence(Catalog& catalog, EvidenceBook& book, const std::deque<Row>& rows, std::string place)
-    : catalog_(catalog), book_(book), rows_(rows), place_(std::move(place)) {}
+ShardEvidence::ShardEvidence(Catalog& catalog, EvidenceBook& book, BetLine& line, std::string place)
+    : catalog_(catalog), book_(book), line_(line), place_(std::move(place)) {}
 
-ShardEvidence::~ShardEvidence() = default;
+ShardEvidence::~ShardEvidence() { line_.drain(); }
 
 std::unique_ptr<ShardEvidence::Track> ShardEvidence::make_track(MonitorIndex index) {
   const auto& monitor = *catalog_.monitors()[index];
@@ -71,11 +71,13 @@ std::unique_ptr<ShardEvidence::Track> ShardEvidence::make_track(MonitorIndex ind
 }
 
 ShardEvidence::Track* ShardEvidence::track(MonitorIndex monitor) {
+  if (tracks_.size() <= monitor) line_.drain();
   while (tracks_.size() <= monitor) tracks_.push_back(make_track(static_cast<MonitorIndex>(tracks_.size())));
   return tracks_[monitor].get();
 }
 
 void ShardEvidence::monitors_replaced() {
+  line_.drain();
   auto old = std::move(tracks_);
   tracks_.clear();
   for (MonitorIndex index = 0; index < catalog_.monitors().size(); ++index) {
@@ -93,34 +95,16 @@ void ShardEvidence::monitors_replaced() {
   }
 }
 
-void ShardEvidence::prefetch(const Row& row, bool deeper) const {
-  for (const auto index : catalog_.at(row.channel).monitors) {
-    if (index >= tracks_.size() || tracks_[index] == nullptr) continue;
-    const auto* slot = tracks_[index]->look(row.number);
-    if (slot == nullptr) continue;
-    if (!deeper) {
-      gapwatch::prefetch(slot, sizeof *slot);
-      continue;
-    }
-    const auto& evidence = slot->evidence;
-    gapwatch::prefetch(evidence.waiting.data(), evidence.waiting.capacity() * sizeof(stats::WaitingResponse));
-    // The response that fills a batch lets all that was learned be used.
-    if (evidence.open + 1 == stats::kBatchSize) {
-      gapwatch::prefetch(evidence.members.data(), evidence.members.size() * sizeof(stats::MemberEvidence));
-    }
+void ShardEvidence::prefetch(const Bet& bet, bool deeper) const {
+  const auto* slot = tracks_[bet.monitor]->look(bet.place);
+  if (slot == nullptr) return;
+  if (!deeper) return gapwatch::prefetch(slot, sizeof *slot);
+  const auto& evidence = slot->evidence;
+  gapwatch::prefetch(evidence.waiting.data(), evidence.waiting.capacity() * sizeof(stats::WaitingResponse));
+  // The response that fills a batch lets all that was learned be used.
+  if (evidence.open + 1 == stats::kBatchSize) {
+    gapwatch::prefetch(evidence.members.data(), evidence.members.size() * sizeof(stats::MemberEvidence));
   }
-}
-
-std::uint32_t ShardEvidence::place_of(const Row& row) {
-  if (row_of_place_.size() <= row.channel.value) row_of_place_.resize(row.channel.value + std::size_t{1});
-  auto& rows = row_of_place_[row.channel.value];
-  if (rows.size() <= row.number) rows.resize(row.number + std::size_t{1}, kNoColumn);
-  rows[row.number] = row.index;
-  return row.number;
-}
-
-std::string_view ShardEvidence::prompt_name(const Track& track, stats::PromptKey key) const {
-  return rows_[row_of_place_[track.channel.value][key.value]].prompt;
 }
 
 void ShardEvidence::changed(const Row& row, std::uint32_t column, const Event& event, DrawOutcome before,
@@ -136,84 +120,103 @@ void ShardEvidence::changed(const Row& row, std::uint32_t column, const Event& e
     if (own == kNotAsked) {
       const auto& policy = channel.policies.name(column);
       own = in_pool(monitor, policy) ? track->part.columns.intern(policy) : kOutside;
-      track->part_unsaved = true;
+      track->columns_unsaved = true;
     }
     if (own == kOutside) continue;
-    const auto place = place_of(row);
-    if (judged(before)) {
-      amend(*track, place, own, event, now);
-    } else if (!monitor.slice || row.slice == *monitor.slice) {
-      add(index, *track, place, own, event, now == DrawOutcome::kSuccess);
-    }
+    if (!judged(before) && monitor.slice && row.slice != *monitor.slice) continue;
+    Bet& bet = line_.next();
+    bet.taker = this;
+    bet.monitor = index;
+    bet.place = row.number;
+    bet.column = own;
+    bet.kind = !judged(before) ? Bet::Kind::kResponse : judged(now) ? Bet::Kind::kAmendment : Bet::Kind::kRetraction;
+    bet.success = now == DrawOutcome::kSuccess;
+    bet.prompt = row.prompt;
+    bet.identity = identity_of(event);
+    bet.order = order_of(event, track->options.horizon);
+    bet.time = event.time.value_or(0);
+    bet.propensities.clear();
+    if (bet.kind != Bet::Kind::kResponse) continue;
+    propensities(*track, monitor, event, own, bet.propensities);
+    bet.seed = track->seeded ? 0 : seed_of(row.prompt, track->part.columns.name(own), bet.identity);
+    track->seeded = true;
   }
 }
 
-void ShardEvidence::add(MonitorIndex index, Track& track, std::uint32_t place, std::uint32_t column, const Event& event,
-                        bool success) {
-  const auto identity = identity_of(event);
-  if (track.stored_only(place)) track.slot(place);  // with what is gone
+void ShardEvidence::take(const Bet& bet) {
+  Track& track = *tracks_[bet.monitor];
+  if (track.look(bet.place) == nullptr) track.name_prompt(bet.place, bet.prompt);
+  if (bet.kind == Bet::Kind::kResponse) {
+    add(track, bet);
+  } else {
+    amend(track, bet);
+  }
+}
+
+void ShardEvidence::add(Track& track, const Bet& bet) {
+  if (track.part.seed == 0) {
+    track.part.seed = bet.seed;
+    track.part_unsaved = true;
+  }
+  if (track.stored_only(bet.place)) track.slot(bet.place);  // with what is gone
   if (!track.gone.empty()) {
-    const auto gone = track.gone.find(place);
-    if (gone != track.gone.end() && std::count(gone->second.begin(), gone->second.end(), Gone{column, identity}) > 0) {
+    const auto gone = track.gone.find(bet.place);
+    if (gone != track.gone.end() && std::count(gone->second.begin(), gone->second.end(), Gone{bet.column, bet.identity}) > 0) {
       return;
     }
   }
-  auto& slot = track.touch(place);
-  if (!slot.any() && track.stay.size() < kWatchedPrompts) {
-    slot.watched = static_cast<std::uint32_t>(track.stay.size());
-    track.stay.emplace_back();
+  auto& slot = track.touch(bet.place);
+  auto& watched = track.part.watched;
+  if (!slot.any() && watched.size() < kWatchedPrompts) {
+    slot.watched = static_cast<std::uint32_t>(watched.size());
+    watched.emplace_back();
   }
-  if (slot.watched != kNoColumn) track.part.stay.add(track.stay[slot.watched], column, success);
+  if (slot.watched != kNoColumn) watched[slot.watched].next(bet.column, bet.success);
   stats::Response response;
-  response.prompt = {place};
-  response.policy = column;
-  response.success = success;
-  response.sequence = order_of(event, track.options.horizon);
-  response.propensities = propensities(track, *catalog_.monitors()[index], event, column);
-  if (track.part.seed == 0) {
-    track.part.seed = seed_of(prompt_name(track, {place}), track.part.columns.name(column), identity);
-  }
+  response.prompt = {bet.place};
+  response.policy = bet.column;
+  response.success = bet.success;
+  response.sequence = bet.order;
+  response.propensities = bet.propensities;
   const auto& closed = track.bets().add(track.part.evidence, slot.evidence, response, track);
-  if (closed.plain || closed.margin) book_.step(index, closed, event.time.value_or(0));
+  if (closed.plain || closed.margin) book_.step(bet.monitor, closed, bet.time);
 }
 
-void ShardEvidence::amend(Track& track, std::uint32_t place, std::uint32_t column, const Event& event,
-                          DrawOutcome now) {
-  auto& prompt = track.touch(place).evidence;
-  std::optional<bool> success;
-  if (judged(now)) success = now == DrawOutcome::kSuccess;
-  track.bets().amend(track.part.evidence, prompt, column, order_of(event, track.options.horizon), success);
-  if (!success) track.gone[place].push_back({column, identity_of(event)});
+void ShardEvidence::amend(Track& track, const Bet& bet) {
+  auto& prompt = track.touch(bet.place).evidence;
+  const bool gone = bet.kind == Bet::Kind::kRetraction;
+  track.bets().amend(track.part.evidence, prompt, bet.column, bet.order, gone ? std::nullopt : std::optional(bet.success));
+  if (gone) track.gone[bet.place].push_back({bet.column, bet.identity});
 }
 
 // By evidence column, of the pool's policies given that one of them was asked; empty where not all are known.
-std::span<const double> ShardEvidence::propensities(Track& track, const MonitorDef& monitor, const Event& event,
-                                                    std::uint32_t column) {
-  if (event.propensities.empty() || !event.version.empty()) return {};
+void ShardEvidence::propensities(Track& track, const MonitorDef& monitor, const Event& event, std::uint32_t column,
+                                 std::vector<double>& weights) const {
+  if (event.propensities.empty() || !event.version.empty()) return;
   double all = 0, pool = 0;
   for (const auto& [policy, weight] : event.propensities) all += weight;
   constexpr double kRounding = 1e-6;
-  if (std::abs(all - 1) > kRounding) return {};
-  weights_.clear();
+  if (std::abs(all - 1) > kRounding) return;
   auto& columns = track.part.columns;
   for (const auto& [policy, weight] : event.propensities) {
     if (weight <= 0 || !in_pool(monitor, policy)) continue;
-    if (columns.size() >= kMostRouted && !columns.find(policy)) return {};
+    if (columns.size() >= kMostRouted && !columns.find(policy)) return weights.clear();
     const auto at = columns.intern(policy);  // saved with the response
-    if (weights_.size() <= at) weights_.resize(at + std::size_t{1});
-    weights_[at] += weight;
+    if (weights.size() <= at) weights.resize(at + std::size_t{1});
+    weights[at] += weight;
     pool += weight;
   }
-  if (column >= weights_.size() || weights_[column] <= 0) return {};
-  for (auto& weight : weights_) weight /= pool;
-  return weights_;
+  if (column >= weights.size() || weights[column] <= 0) return weights.clear();
+  for (auto& weight : weights) weight /= pool;
 }
 
 const MonitorPart* ShardEvidence::part(MonitorIndex monitor) const {
+  line_.drain();
   return monitor < tracks_.size() && tracks_[monitor] != nullptr ? &tracks_[monitor]->part : nullptr;
 }
 
 const stats::PromptEvidence* ShardEvidence::prompt(MonitorIndex monitor, const Row& row) const {
+  line_.drain();
   if (monitor >= tracks_.size() || tracks_[monitor] == nullptr) return nullptr;
   const auto* slot = tracks_[monitor]->look(row.number);
   return slot != nullptr ? &slot->evidence : nullptr;

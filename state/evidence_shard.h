@@ -11,10 +11,14 @@
 // It is written with the shard, in the same batch, so that it always fits the partition's offset and goes on
 // to the same bits. A partition's evidence depends on that partition's records alone.
 //
-// Threads: owned by the ledger's thread. Cost and memory: docs/EVIDENCE.md, "Cost".
+// Responses go through the ledger's BetLine, so that the arithmetic is done beside the counting.
+//
+// Threads: owned by the ledger's thread; take() and prefetch() are the line's. Every other call drains the line
+// first where it looks at what they change. Cost and memory: docs/EVIDENCE.md, "Cost".
 // Source: sequential.md.
 #pragma once
 
+#include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <deque>
@@ -26,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "state/bet_line.h"
 #include "state/catalog.h"
 #include "state/event.h"
 #include "state/evidence_book.h"
@@ -45,24 +50,21 @@ struct Slot;
 // A monitor's evidence in one partition.
 struct MonitorPart {
   stats::PartitionEvidence evidence;
-  stats::StaySum stay;
+  std::vector<stats::StayPrompt> watched;  // the traffic of the prompts that are
   NameTable columns;  // policies by evidence column, in order of first sight in this partition
   // Of the Monte Carlo in sampled blocks. Made from the first response that entered, so that it differs between
   // partitions (a prompt lives in one), and the same stream under another name gives the same numbers.
   std::uint64_t seed = 0;
 };
 
-class ShardEvidence {
+class ShardEvidence final : BetTaker {
  public:
-  ShardEvidence(Catalog& catalog, EvidenceBook& book, const std::deque<Row>& rows, std::string place);
+  ShardEvidence(Catalog& catalog, EvidenceBook& book, BetLine& line, std::string place);
   ~ShardEvidence();
 
   // A draw's outcome changed from `before` to `now` (kAbsent: it is new, or gone).
   void changed(const Row& row, std::uint32_t column, const Event& event, stats::DrawOutcome before,
                stats::DrawOutcome now);
-  // Asks for the memory of a row that changed() is about to be told of; `deeper` a moment later.
-  void prefetch(const Row& row, bool deeper) const;
-
   // The catalog's monitors are others now (after EvidenceBook::monitors_replaced).
   void monitors_replaced();
 
@@ -81,7 +83,11 @@ class ShardEvidence {
   // Of what is saved of the row's evidence, only the store has it from here on.
   void let_go(const Row& row);
   // Evidence that was needed could not be read: what came since is not right.
-  const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
+  const Error* failure() const {
+    if (!failed_.load(std::memory_order_acquire)) return nullptr;
+    line_.drain();
+    return &*failure_;
+  }
 
   // Null where the monitor keeps none, or nothing came yet.
   const MonitorPart* part(MonitorIndex monitor) const;
@@ -100,12 +106,12 @@ class ShardEvidence {
   std::unique_ptr<Track> make_track(MonitorIndex monitor);
   void read_back(Track& track, std::uint32_t place);
   void weigh(Slot& slot);
-  std::uint32_t place_of(const Row& row);
-  void add(MonitorIndex monitor, Track& track, std::uint32_t place, std::uint32_t column, const Event& event, bool success);
-  void amend(Track& track, std::uint32_t place, std::uint32_t column, const Event& event, stats::DrawOutcome now);
-  std::span<const double> propensities(Track& track, const MonitorDef& monitor, const Event& event,
-                                       std::uint32_t column);
-  std::string_view prompt_name(const Track& track, stats::PromptKey key) const;
+  void take(const Bet& bet) override;
+  void prefetch(const Bet& bet, bool deeper) const override;
+  void add(Track& track, const Bet& bet);
+  void amend(Track& track, const Bet& bet);
+  void propensities(Track& track, const MonitorDef& monitor, const Event& event, std::uint32_t column,
+                    std::vector<double>& weights) const;
   std::string encode_part(const Track& track) const;
   std::string encode_prompt(const Track& track, std::uint32_t place) const;
   Result<Track*> track_stored(MonitorIndex monitor, std::string_view key, std::string_view value);
@@ -114,15 +120,14 @@ class ShardEvidence {
 
   Catalog& catalog_;
   EvidenceBook& book_;
-  const std::deque<Row>& rows_;
+  BetLine& line_;
   const std::string place_;  // of the partition, in keys
 
   std::vector<std::unique_ptr<Track>> tracks_;            // by monitor; null: evidence is off
-  std::vector<std::vector<std::uint32_t>> row_of_place_;  // by channel, by place: a row's number in its channel
-  std::vector<double> weights_;                           // scratch
   Store* store_ = nullptr;
-  std::uint64_t cached_bytes_ = 0;
+  std::atomic<std::uint64_t> cached_bytes_ = 0;  // asked for without a drain
   std::optional<Error> failure_;
+  std::atomic<bool> failed_ = false;
   std::vector<std::string> outdated_;                     // keys of the store that count no more
 };
 

@@ -49,7 +49,6 @@ bool readable_part(std::string_view bytes) {
   MonitorPart part;
   EvidenceReader read(in, anywhere);
   read(part.evidence);
-  read(part.stay);
   return read.ok() && in.done() && sound(part.evidence, columns);
 }
 
@@ -80,9 +79,8 @@ std::string ShardEvidence::encode_part(const Track& track) const {
   out.u64(track.part.seed);
   out.varint(columns.size());
   for (std::uint32_t column = 0; column < columns.size(); ++column) out.string(columns.name(column));
-  EvidenceWriter write(out, [&](stats::PromptKey key) { return prompt_name(track, key); });
+  EvidenceWriter write(out, [&](stats::PromptKey key) { return track.name_of(key); });
   write(track.part.evidence);
-  write(track.part.stay);
   return out.take();
 }
 
@@ -90,42 +88,45 @@ std::string ShardEvidence::encode_prompt(const Track& track, std::uint32_t place
   ByteWriter out;
   out.u8(kEvidenceVersion);
   out.varint(track.epoch);
-  EvidenceWriter write(out, [&](stats::PromptKey key) { return prompt_name(track, key); });
+  EvidenceWriter write(out, [&](stats::PromptKey key) { return track.name_of(key); });
   const Slot& slot = *track.look(place);
   write(slot.evidence);
   const auto gone = track.gone.find(place);
   write(gone == track.gone.end() ? std::vector<Gone>() : gone->second);
   const auto watched = slot.watched;
   write(watched != kNoColumn);
-  if (watched != kNoColumn) write(track.stay[watched]);
+  if (watched != kNoColumn) write(track.part.watched[watched]);
   return out.take();
 }
 
 bool ShardEvidence::unsaved() const {
+  line_.drain();
   return !outdated_.empty() || std::any_of(tracks_.begin(), tracks_.end(), [](const auto& track) {
-    return track != nullptr && track->part_unsaved;
+    return track != nullptr && (track->part_unsaved || track->columns_unsaved);
   });
 }
 
 void ShardEvidence::collect(WriteBatch& batch) {
+  line_.drain();
   for (const auto& key : outdated_) batch.erase(key);
   for (const auto& track : tracks_) {
-    if (track == nullptr || !track->part_unsaved) continue;
+    if (track == nullptr || !(track->part_unsaved || track->columns_unsaved)) continue;
     batch.put(partition_evidence_key(place_, track->name), encode_part(*track));
     for (const auto place : track->unsaved) {
       weigh(*track->slots[place]);
-      batch.put(prompt_evidence_key(place_, track->name, prompt_name(*track, {place})), encode_prompt(*track, place));
+      batch.put(prompt_evidence_key(place_, track->name, track->name_of({place})), encode_prompt(*track, place));
     }
   }
 }
 
 void ShardEvidence::collect_all(WriteBatch& batch) const {
+  line_.drain();
   for (const auto& track : tracks_) {
     if (track == nullptr) continue;
     batch.put(partition_evidence_key(place_, track->name), encode_part(*track));
     for (std::uint32_t place = 0; place < track->slots.size(); ++place) {
       auto key = track->stored_only(place) || track->look(place) != nullptr
-                     ? prompt_evidence_key(place_, track->name, prompt_name(*track, {place}))
+                     ? prompt_evidence_key(place_, track->name, track->name_of({place}))
                      : std::string();
       if (const auto* slot = track->look(place)) {
         if (!slot->any() && !track->gone.contains(place)) continue;
@@ -139,12 +140,13 @@ void ShardEvidence::collect_all(WriteBatch& batch) const {
 }
 
 void ShardEvidence::saved() {
+  line_.drain();
   outdated_.clear();
   for (const auto& track : tracks_) {
     if (track == nullptr) continue;
     for (const auto place : track->unsaved) track->slots[place]->unsaved = false;
     track->unsaved.clear();
-    track->part_unsaved = false;
+    track->part_unsaved = track->columns_unsaved = false;
   }
 }
 
@@ -152,16 +154,17 @@ bool ShardEvidence::decode_part(std::string_view bytes, Track& track, const RowO
   ByteReader in(bytes);
   in.u8(), in.varint();
   track.part.seed = in.u64();
+  track.seeded = track.part.seed != 0;
   const auto columns = in.varint();
   if (columns > in.left()) return false;
   for (std::uint64_t i = 0; i < columns; ++i) track.part.columns.intern(in.string());
   EvidenceReader read(in, [&](std::string_view name) -> std::optional<stats::PromptKey> {
     const Row* row = row_of(track.channel, name);
     if (row == nullptr) return std::nullopt;
-    return stats::PromptKey{place_of(*row)};
+    track.name_prompt(row->number, row->prompt);
+    return stats::PromptKey{row->number};
   });
   read(track.part.evidence);
-  read(track.part.stay);
   return read.ok() && in.done() && track.part.columns.size() == columns && sound(track.part.evidence, columns);
 }
 
@@ -177,10 +180,10 @@ bool ShardEvidence::decode_prompt(std::string_view bytes, Track& track, std::uin
   bool watched = false;
   read(watched);
   if (watched) {
-    slot.watched = static_cast<std::uint32_t>(track.stay.size());
-    read(track.stay.emplace_back());
+    slot.watched = static_cast<std::uint32_t>(track.part.watched.size());
+    read(track.part.watched.emplace_back());
   }
-  return read.ok() && in.done() && sound(slot.evidence, track.part.columns.size());
+  return read.ok() && in.done() && sound(slot.evidence, track.part.evidence.policies.size());
 }
 
 // The track that a stored value belongs to; null where it counts no more.
@@ -204,7 +207,8 @@ Status ShardEvidence::load_prompt(std::string_view key, std::string_view value, 
   if (*track == nullptr) return {};
   const Row* row = row_of((*track)->channel, name->prompt);
   if (row == nullptr) return refuse("evidence of a prompt that has no counts");
-  if (!decode_prompt(value, **track, place_of(*row))) return refuse(kDamaged);
+  (*track)->name_prompt(row->number, row->prompt);
+  if (!decode_prompt(value, **track, row->number)) return refuse(kDamaged);
   weigh((*track)->slot(row->number));
   if (row->in_store) let_go(*row);
   return {};
@@ -220,6 +224,7 @@ void ShardEvidence::weigh(Slot& slot) {
 }
 
 void ShardEvidence::let_go(const Row& row) {
+  line_.drain();
   for (const auto index : catalog_.at(row.channel).monitors) {
     if (index >= tracks_.size() || tracks_[index] == nullptr) continue;
     const auto* slot = tracks_[index]->look(row.number);
@@ -232,19 +237,21 @@ void ShardEvidence::let_go(const Row& row) {
 void ShardEvidence::read_back(Track& track, std::uint32_t place) {
   track.in_store[place] = false;
   --track.slots_in_store;
-  auto value = store_->get(prompt_evidence_key(place_, track.name, prompt_name(track, {place})));
+  auto value = store_->get(prompt_evidence_key(place_, track.name, track.name_of({place})));
   const bool good = value && *value && decode_prompt(**value, track, place);
   if (good) {
     weigh(*track.slots[place]);
     return;
   }
   if (!failure_) failure_ = value ? refuse(kDamaged) : value.error();
+  failed_.store(true, std::memory_order_release);
   track.slots[place]->evidence = {};
-  track.slots[place]->evidence.members.resize(track.part.columns.size());  // nothing that the engine indexes is missing
+  track.slots[place]->evidence.members.resize(track.part.evidence.policies.size());  // nothing that the engine indexes is missing
 }
 
 Status ShardEvidence::for_each_prompt(MonitorIndex monitor, std::span<const Row* const> rows,
                                       const EachPrompt& visit) const {
+  line_.drain();
   if (monitor >= tracks_.size() || tracks_[monitor] == nullptr) return {};
   const Track& track = *tracks_[monitor];
   std::size_t next = 0;

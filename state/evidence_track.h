@@ -10,7 +10,7 @@ inline constexpr std::uint32_t kNotAsked = UINT32_MAX - 1;     // whether the po
 
 struct Slot {
   stats::PromptEvidence evidence;
-  std::uint32_t watched = kNoColumn;  // where in Track::stay
+  std::uint32_t watched = kNoColumn;  // where in MonitorPart::watched
   bool unsaved = false;
   std::uint32_t bytes = 0;  // as last looked at
   // A response has entered.
@@ -41,11 +41,15 @@ struct ShardEvidence::Track final : stats::PromptEvidenceSource {
   std::vector<std::unique_ptr<Slot>> slots;  // by place; null: nothing, or in the store alone
   std::vector<bool> in_store;             // by place: let go of
   std::uint32_t slots_in_store = 0;
-  std::vector<stats::StayPrompt> stay;    // of the prompts watched
+  std::vector<std::string_view> names;    // of prompts, by place: the shard's memory
   boost::unordered_flat_map<std::uint32_t, std::vector<Gone>> gone;  // by place
-  std::vector<std::uint32_t> column_of;   // by channel column
   std::vector<std::uint32_t> unsaved;     // places
   bool part_unsaved = false;
+
+  // The counting thread's own.
+  std::vector<std::uint32_t> column_of;   // by channel column
+  bool columns_unsaved = false;
+  bool seeded = false;                    // a bet with the seed is on its way
 
   // The engine, once the seed is known (or while nothing that is random can close).
   stats::EvidenceEngine& bets() {
@@ -55,6 +59,11 @@ struct ShardEvidence::Track final : stats::PromptEvidenceSource {
     }
     return *engine;
   }
+  void name_prompt(std::uint32_t place, std::string_view prompt) {
+    if (names.size() <= place) names.resize(place + std::size_t{1});
+    names[place] = prompt;
+  }
+  std::string_view name_of(stats::PromptKey prompt) const { return names[prompt.value]; }
   stats::PromptEvidence& at(stats::PromptKey prompt) override {
     auto& slot = this->slot(prompt.value);
     if (!slot.unsaved) {

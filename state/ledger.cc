@@ -40,6 +40,7 @@ Status Ledger::open() {
 }
 
 void Ledger::replace_monitors() {
+  line_.drain();
   catalog_.replace_monitors();
   book_.monitors_replaced();
   for (auto& [place, shard] : shards_) {
@@ -51,7 +52,7 @@ void Ledger::replace_monitors() {
 Result<std::optional<Offset>> Ledger::take_partition(const std::string& topic, std::int32_t partition) {
   drop_partition(topic, partition);
   checkpoints_alike_ = 0;
-  auto shard = std::make_unique<Shard>(catalog_, book_, settings_, topic, partition);
+  auto shard = std::make_unique<Shard>(catalog_, book_, line_, settings_, topic, partition);
   if (store_ != nullptr) {
     // Half: evidence comes on top.
     const auto cache = settings_.state.cache_bytes / 2, held = cached_bytes();
@@ -66,6 +67,7 @@ void Ledger::drop_partition(const std::string& topic, std::int32_t partition) {
   const auto at = shards_.find({topic, partition});
   if (at == shards_.end()) return;
   checkpoints_alike_ = 0;
+  line_.drain();
   if (at->second->unsaved()) book_.roll_back();
   shards_.erase(at);
   looked_at_.clear();
@@ -106,6 +108,7 @@ bool Ledger::may_erase() const {
 }
 
 Status Ledger::checkpoint() {
+  line_.drain();
   if (store_ == nullptr) {
     all_saved();
     return {};
@@ -162,6 +165,7 @@ const Error* Ledger::failure() const {
 }
 
 bool Ledger::unsaved() const {
+  line_.drain();
   return book_.unsaved() || std::any_of(shards_.begin(), shards_.end(), [](const auto& entry) { return entry.second->unsaved(); });
 }
 
@@ -172,6 +176,7 @@ std::size_t Ledger::dirty_rows() const {
 
 void Ledger::refresh(TimeMs now) {
   for (const auto channel : catalog_.go_on(now, may_erase())) {
+    line_.drain();
     for (const auto monitor : catalog_.at(channel).monitors) book_.begin_anew(monitor);
     for (auto& [place, shard] : shards_) shard->evidence_monitors_replaced();
   }
@@ -218,6 +223,7 @@ void merge(MonitorSums& into, const MonitorSums& part) {
 }  // namespace
 
 MonitorMoment Ledger::moment(MonitorIndex index) const {
+  line_.drain();
   const auto& monitor = *catalog_.monitors()[index];
   MonitorMoment moment{monitor.config, catalog_.at(monitor.channel).eval_name, catalog_.at(monitor.channel).scorer,
                        monitor.pool,   monitor.spec,  monitor.span, monitor.retired, {}, {}};

@@ -106,7 +106,10 @@ class Ledger {
   const SplitPrompts& split_prompts() const { return split_; }
 
   const Catalog& catalog() const { return catalog_; }
-  EvidenceBook& book() { return book_; }
+  EvidenceBook& book() {
+    line_.drain();
+    return book_;
+  }
   const config::Settings& settings() const { return settings_; }
   std::uint64_t cells() const;
   std::uint64_t prompts() const;
@@ -121,6 +124,7 @@ class Ledger {
   Catalog catalog_;
   EvidenceBook book_;
   std::uint32_t checkpoints_alike_ = 0;  // since a partition last came or went
+  mutable BetLine line_;  // to the shards' evidence and the book
   std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>> shards_;
 
   void look_for_split_prompts();

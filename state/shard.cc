@@ -30,14 +30,14 @@ void count(Cell& cell, DrawOutcome outcome, int sign) {
 
 }  // namespace
 
-Shard::Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+Shard::Shard(Catalog& catalog, EvidenceBook& book, BetLine& line, const config::Settings& settings, std::string topic,
              std::int32_t partition)
     : catalog_(catalog),
       settings_(settings),
       topic_(std::move(topic)),
       partition_(partition),
       place_(partition_place(topic_, partition)),
-      evidence_(catalog, book, rows_, place_) {}
+      evidence_(catalog, book, line, place_) {}
 
 Row* Shard::find_row(ChannelId channel, std::string_view prompt) {
   const auto at = row_of_.find({channel.value, prompt});
@@ -126,11 +126,6 @@ void Shard::prefetch(std::span<const Aim> aims, std::span<const Event> events) c
   each_cell([](const Cell& cell, const Event& event) {
     if (event.draw.value_or(0) >= 64) cell.draws.prefetch();
   });
-  for (const bool deeper : {false, true}) {
-    for (const auto& aim : aims) {
-      if (aim.row != nullptr) evidence_.prefetch(*aim.row, deeper);
-    }
-  }
 }
 
 ApplyResult Shard::apply_at(Aim aim, const Event& event) {

@@ -69,7 +69,7 @@ inline constexpr std::string_view kSuperseded = "superseded";
 class Shard {
  public:
   // `topic` and `partition` are the shard's place in the store.
-  Shard(Catalog& catalog, EvidenceBook& book, const config::Settings& settings, std::string topic,
+  Shard(Catalog& catalog, EvidenceBook& book, BetLine& line, const config::Settings& settings, std::string topic,
         std::int32_t partition);
 
   // Reads everything of this partition, and keeps rows in memory up to about `cache` bytes. Refuses damaged state,

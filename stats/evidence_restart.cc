@@ -70,13 +70,15 @@ double Restart::weight(std::uint64_t step) {
   return log_start / (t * log_t * log_t);
 }
 
-void Restart::step(std::span<const double> log_e) {
+double Restart::step(std::span<const double> log_e) {
   assert(log_e.size() <= kLaneCount);
   ++steps;
   const double w = weight(steps), log_w = std::log(w);
   spent += w;
   for (std::size_t k = 0; k < log_e.size(); ++k) log_r[k] = log_add(log_r[k], log_w) + log_e[k];
-  log_peak = std::max(log_peak, this->log_e(log_e.size()));
+  const double now = this->log_e(log_e.size());
+  log_peak = std::max(log_peak, now);
+  return now;
 }
 
 double Restart::log_e(std::size_t components) const {

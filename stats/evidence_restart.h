@@ -63,8 +63,8 @@ struct Restart {
   Lanes log_r = all(-std::numeric_limits<double>::infinity());  // by component
   double log_peak = 0;                                          // the highest log E since the last reset
 
-  // log_e.size() components, the same number at every step.
-  void step(std::span<const double> log_e);
+  // log_e.size() components, the same number at every step. Gives the new log E.
+  double step(std::span<const double> log_e);
   // log of the mean of E_t over the first `components`; 0 before the first step.
   double log_e(std::size_t components) const;
   // min(1, 1 / max E): valid whenever it is read.

@@ -23,27 +23,30 @@ double variance(const StayCell& cell) {
 
 }  // namespace
 
-void StaySum::add(StayPrompt& prompt, std::uint32_t policy, bool success) {
-  if (prompt.any) {
-    if (prompt.cells.size() <= prompt.last_policy) prompt.cells.resize(prompt.last_policy + std::size_t{1});
-    auto& cell = prompt.cells[prompt.last_policy];
+void StayPrompt::next(std::uint32_t policy, bool success) {
+  if (any) {
+    if (cells.size() <= last_policy) cells.resize(last_policy + std::size_t{1});
+    auto& cell = cells[last_policy];
     if (cell.followed < std::numeric_limits<std::uint16_t>::max()) {
-      deviation -= stats::deviation(cell);
-      variance -= stats::variance(cell);
-      const bool stayed = policy == prompt.last_policy;
+      const bool stayed = policy == last_policy;
       const auto grow = [](std::uint16_t& count, bool by) { count = static_cast<std::uint16_t>(count + (by ? 1 : 0)); };
       grow(cell.followed, true);
-      grow(cell.wins, prompt.last_success);
+      grow(cell.wins, last_success);
       grow(cell.stays, stayed);
-      grow(cell.winning_stays, stayed && prompt.last_success);
-      deviation += stats::deviation(cell);
-      variance += stats::variance(cell);
-      ++followed;
+      grow(cell.winning_stays, stayed && last_success);
     }
   }
-  prompt.any = true;
-  prompt.last_policy = policy;
-  prompt.last_success = success;
+  any = true;
+  last_policy = policy;
+  last_success = success;
+}
+
+void StaySum::add(const StayPrompt& prompt) {
+  for (const auto& cell : prompt.cells) {
+    deviation += stats::deviation(cell);
+    variance += stats::variance(cell);
+    followed += cell.followed;
+  }
 }
 
 void StaySum::add(const StaySum& other) {

@@ -36,6 +36,9 @@ struct StayPrompt {
   std::vector<StayCell> cells;
   std::uint32_t last_policy = 0;
   bool last_success = false, any = false;
+
+  // The next response. A cell stops at 65,535 followed responses.
+  void next(std::uint32_t policy, bool success);
   template <typename F>
   static void fields(auto& self, F&& f) {
     f(self.cells), f(self.last_policy), f(self.last_success), f(self.any);
@@ -43,21 +46,16 @@ struct StayPrompt {
   friend bool operator==(const StayPrompt&, const StayPrompt&) = default;
 };
 
-// Summed over prompts; a caller adds those of several partitions. Each cell's terms are rounded to multiples of 2^-16:
-// the sums are exact and the same in any order, up to 2^37.
+// Over prompts, of one or more partitions. Each cell's terms are rounded to multiples of 2^-16: the sums are exact and the
+// same in any order, up to 2^37.
 struct StaySum {
   double deviation = 0, variance = 0;
   std::uint64_t followed = 0;
 
-  // The next response of this prompt. A cell stops at 65,535 followed responses.
-  void add(StayPrompt& prompt, std::uint32_t policy, bool success);
+  void add(const StayPrompt& prompt);
   void add(const StaySum& other);
   // Absent while nothing can be said: variance below 5.
   std::optional<double> z() const;
-  template <typename F>
-  static void fields(auto& self, F&& f) {
-    f(self.deviation), f(self.variance), f(self.followed);
-  }
   friend bool operator==(const StaySum&, const StaySum&) = default;
 };
 

@@ -12,8 +12,9 @@ TEST(WinStay, AWorkedCell) {
   StayPrompt prompt;
   StaySum sum;
   for (const auto& [policy, success] : {std::pair{0u, true}, {0u, true}, {0u, false}, {1u, true}, {0u, false}}) {
-    sum.add(prompt, policy, success);
+    prompt.next(policy, success);
   }
+  sum.add(prompt);
   EXPECT_EQ(prompt.cells[0], (StayCell{3, 2, 2, 2}));
   EXPECT_EQ(prompt.cells[1], (StayCell{1, 1, 0, 0}));
   // deviation 2 - 2 2 / 3, variance 2 1 2 1 / (9 2), to 2^-17
@@ -35,9 +36,10 @@ StaySum run(std::uint64_t seed, double after_win, double after_loss) {
     std::uint32_t policy = 0;
     for (int t = 0; t < 200; ++t) {
       const bool success = uniform(random) < rate[policy];
-      sum.add(prompt, policy, success);
+      prompt.next(policy, success);
       if (uniform(random) >= (success ? after_win : after_loss)) policy = uniform(random) < 0.8 ? 2 : static_cast<std::uint32_t>(random() % 2);
     }
+    sum.add(prompt);
   }
   return sum;
 }
@@ -63,23 +65,24 @@ TEST(WinStay, ARouterThatStaysAfterASuccessOrLeavesIsSeen) {
 TEST(WinStay, FixedRoundsSayNothing) {
   StayPrompt prompt;
   StaySum sum;
-  for (std::uint32_t t = 0; t < 300; ++t) sum.add(prompt, t % 3, t % 7 < 3);
+  for (std::uint32_t t = 0; t < 300; ++t) prompt.next(t % 3, t % 7 < 3);
+  sum.add(prompt);
   EXPECT_EQ(sum.variance, 0);
   EXPECT_FALSE(sum.z());
 }
 
 TEST(WinStay, SumsOverPartitionsAdd) {
-  // One pass over prompts of three partitions in turn, and each partition by itself: the same to the last bit.
+  // Prompts of three partitions one by one, and each partition by itself: the same to the last bit.
   std::mt19937_64 random(1);
-  std::vector<StayPrompt> together(99), apart(99);
+  std::vector<StayPrompt> prompts(99);
+  for (int t = 0; t < 50'000; ++t) {
+    prompts[random() % prompts.size()].next(static_cast<std::uint32_t>(random() % 7), random() % 3 == 0);
+  }
   StaySum whole;
   std::array<StaySum, 3> parts;
-  for (int t = 0; t < 50'000; ++t) {
-    const auto prompt = random() % together.size();
-    const auto policy = static_cast<std::uint32_t>(random() % 7);
-    const bool success = random() % 3 == 0;
-    whole.add(together[prompt], policy, success);
-    parts[prompt % 3].add(apart[prompt], policy, success);
+  for (std::size_t p = 0; p < prompts.size(); ++p) {
+    whole.add(prompts[p]);
+    parts[p % 3].add(prompts[p]);
   }
   StaySum sum = parts[2];
   sum.add(parts[0]), sum.add(parts[1]);

@@ -1,0 +1,85 @@
+#include "state/bet_line.h"
+
+#include <system_error>
+#include <utility>
+
+namespace gapwatch::state {
+
+BetLine::~BetLine() {
+  drain();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  ready_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+Bet& BetLine::next() {
+  if (filling_ != nullptr && filling_->size == kTogether) hand_over();
+  if (filling_ == nullptr) filling_ = std::make_unique<Batch>();
+  return filling_->bets[filling_->size++];
+}
+
+void BetLine::drain() {
+  if (handed_over_) {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return waiting_.empty() && !busy_; });
+    handed_over_ = false;
+  }
+  if (filling_ != nullptr) take(*filling_);
+}
+
+void BetLine::hand_over() {
+  if (!thread_.joinable() && !alone_) {
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {
+      alone_ = true;
+    }
+  }
+  if (alone_) return take(*filling_);
+  {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return waiting_.size() < kMostWaiting; });
+    waiting_.push_back(std::move(filling_));
+    if (!spare_.empty()) {
+      filling_ = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  handed_over_ = true;
+  ready_.notify_one();
+}
+
+void BetLine::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ready_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    auto batch = std::move(waiting_.front());
+    waiting_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    take(*batch);
+    lock.lock();
+    busy_ = false;
+    spare_.push_back(std::move(batch));
+    done_.notify_one();
+  }
+}
+
+void BetLine::take(Batch& batch) {
+  constexpr std::size_t kAhead = 12, kDeeperAhead = 6;
+  const auto size = std::exchange(batch.size, 0);
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto prefetch = [&](std::size_t ahead, bool deeper) {
+      if (i + ahead < size) batch.bets[i + ahead].taker->prefetch(batch.bets[i + ahead], deeper);
+    };
+    prefetch(kAhead, false);
+    prefetch(kDeeperAhead, true);
+    batch.bets[i].taker->take(batch.bets[i]);
+  }
+}
+
+}  // namespace gapwatch::state

@@ -1,0 +1,86 @@
+// BetLine: the responses of a partition on their way to its evidence, which is kept by a thread of its own.
+//
+// Bets are taken in the order in which they were put, by one thread at a time: the same numbers come out as if
+// each were taken at once. Whoever looks at evidence drains the line first.
+//
+// Threads: one owner puts and drains; takers are called from the line's thread, or from the owner's within drain()
+// where little waits or the system gives no thread. Cost: some 120 bytes a bet, at most ten thousand of them.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "state/catalog.h"
+
+namespace gapwatch::state {
+
+struct Bet;
+
+class BetTaker {
+ public:
+  virtual void take(const Bet& bet) = 0;
+  // take() comes soon; `deeper` a moment later.
+  virtual void prefetch(const Bet& bet, bool deeper) const = 0;
+
+ protected:
+  ~BetTaker() = default;
+};
+
+struct Bet {
+  enum class Kind : std::uint8_t { kResponse, kAmendment, kRetraction };
+
+  BetTaker* taker = nullptr;
+  MonitorIndex monitor = 0;
+  std::uint32_t place = 0, column = 0;
+  Kind kind = Kind::kResponse;
+  bool success = false;  // not of a retraction
+  std::string_view prompt;      // memory of the shard
+  std::uint64_t identity = 0;   // which response of the cell it is
+  std::uint64_t order = 0;      // its place in order of request
+  std::uint64_t seed = 0;       // of the partition, where it has none yet
+  TimeMs time = 0;              // 0: none
+  std::vector<double> propensities;  // by column; empty: not all are known
+};
+
+class BetLine {
+ public:
+  BetLine() = default;
+  ~BetLine();
+  BetLine(const BetLine&) = delete;
+  BetLine& operator=(const BetLine&) = delete;
+
+  // The next place: every field is to be set before the next call. What it held before is anything.
+  Bet& next();
+  // Returns when all have been taken.
+  void drain();
+
+ private:
+  static constexpr std::size_t kTogether = 1'024, kMostWaiting = 8;
+  struct Batch {
+    std::vector<Bet> bets = std::vector<Bet>(kTogether);
+    std::size_t size = 0;
+  };
+  void hand_over();
+  void work();
+  static void take(Batch& batch);
+
+  std::unique_ptr<Batch> filling_;
+  bool handed_over_ = false;  // since the last drain
+  bool alone_ = false;        // there is no thread to be had
+
+  std::mutex mutex_;
+  std::condition_variable ready_, done_;
+  std::deque<std::unique_ptr<Batch>> waiting_;
+  std::vector<std::unique_ptr<Batch>> spare_;
+  bool busy_ = false, stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace gapwatch::state
