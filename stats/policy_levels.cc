@@ -28,7 +28,7 @@ std::vector<double> policy_levels(const CountTable& table) {
     ++counted;
   }
   if (counted < 2 || spread <= 0) return std::vector<double>(policies, 0);
-  // The scores sum to zero: (M - 1)/M of the levels' spread is their own.
+  // A policy's step holds it against the others, which it is one of: M / (M - 1) times its level against all.
   const double own = (counted - 1) / counted;
   const double keep = std::max(0.0, 1 - error / spread) * own;
   double mean = 0;

@@ -1,7 +1,7 @@
 // Levels of a pool's policies in log-odds, from a table: what population_gap takes as given.
 //
-// One Newton step of the conditional likelihood given every prompt's total, from equality, then shrunk toward 0 by the
-// share of its variance that is not error and by (M - 1) / M. They sum to about 0 and lie in [-3, 3]; all 0 where fewer than two policies
+// One Newton step of the conditional likelihood given every prompt's total, from equality, each policy against all,
+// then shrunk toward 0 by the share of its variance that is not error. They sum to about 0 and lie in [-3, 3]; all 0 where fewer than two policies
 // say anything.
 // Threads: pure. Cost: one pass over the table. Source: sequential.md, H.
 #pragma once

@@ -21,10 +21,9 @@ TEST(PolicyLevels, AreThoseOfAPoolThatDiffersInQuality) {
     cell.successes += draw->success;
   }
   const auto levels = policy_levels(table);
-  const double kept = 2.0 / 3;  // (M - 1) / M
-  EXPECT_NEAR(levels[0], -0.4 * kept, 0.06);
+  EXPECT_NEAR(levels[0], -0.4, 0.06);
   EXPECT_NEAR(levels[1], 0, 0.06);
-  EXPECT_NEAR(levels[2], 0.4 * kept, 0.06);
+  EXPECT_NEAR(levels[2], 0.4, 0.06);
 }
 
 TEST(PolicyLevels, OfOnePolicyOrOfNothingAreZero) {
