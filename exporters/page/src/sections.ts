@@ -49,7 +49,7 @@ export function gaps(m: Monitor, width: number) {
     { name: "5–95%" }, { name: "excess" }, { name: "p (one look)" }];
   const figure = gapChart(m.coverage, width, context(m));
   return card(title, { name: `${m.name} oracle gap`, picture: () => figure, rows: () => nullCsv(m), data: () => m.coverage }, figure,
-    html("div", { class: "legend" }, key("observed", "observed gap"), overtaken(m) ? key("compared", "the gap when compared") : null,
+    html("div", { class: "legend", title: `Oracle gap L by threshold, and what noise alone makes of it under each null\n${context(m)}` }, key("observed", "observed gap"), overtaken(m) ? key("compared", "the gap when compared") : null,
       key("redeal", "re-deal, 5–95% and mean"), key("margin", "margin-preserving, 5–95% and mean")),
     compared ? null : html("p", { class: "note" }, "The nulls have not been compared yet: how much of the gap is noise is unknown."), moment(m),
     html("details", { "data-key": "nulls" }, html("summary", {}, "Numbers"), table("Oracle gap by threshold and null", columns, nullRows(m), "stacked")),
