@@ -221,7 +221,7 @@ void add_process(std::vector<Binding<S>>& table) {
   table.push_back(in_settings(
       "state.retain", duration(milliseconds(0), hours(24 * 3660)), [](auto& s) { return &s.state.retain; },
       "What a policy did on an eval is erased from the state when it has had no response there for so long, in the "
-      "stream's time; an eval goes with its last policy. 0s: nothing is."));
+      "stream's time; an eval goes with its last policy. 0ms: nothing is."));
   table.push_back(in_settings(
       "state.cache", size(kMiB, 1'024 * kGiB), [](auto& s) { return &s.state.cache_bytes; },
       "Counts and evidence kept in memory, all partitions together. Of prompts beyond it that were not used of late "
@@ -231,7 +231,7 @@ void add_process(std::vector<Binding<S>>& table) {
       "RocksDB's write buffer."));
   table.push_back(in_settings(
       "state.block_cache", size(kMiB, 64 * kGiB), [](auto& s) { return &s.state.block_cache_bytes; },
-      "RocksDB's block cache."));
+      "RocksDB's block cache, with the indexes and filters of its tables."));
   table.push_back(in_settings(
       "http.listen", text("host:port; port 0 takes a free one", host_and_port),
       [](auto& s) { return &s.http.listen; }, "Address of the page, the API and /metrics."));

@@ -186,9 +186,9 @@ Binding<M> window() {
 
 Binding<M> retire() {
   return setting(
-      "pool.retire", duration(std::chrono::milliseconds(0), std::chrono::hours(24 * 3660)), [](auto& m) { return &m.retire; },
-      "Of `auto`: a policy that has had no response for so long, in the stream's time, leaves the pool and the metrics, "
-      "until the next; a monitor made by itself leaves them with its last policy. 0s: none does.");
+      "retire", duration(std::chrono::milliseconds(0), std::chrono::hours(24 * 3660)), [](auto& m) { return &m.retire; },
+      "Of `pool.policies: auto`: a policy that has had no response for so long, in the stream's time, leaves the pool and the metrics, "
+      "until the next; a monitor made by itself leaves them with its last policy. 0ms: none does.");
 }
 
 void add_question(std::vector<Binding<M>>& table) {

@@ -146,7 +146,7 @@ void Catalog::heard(ChannelId id, std::uint32_t column, TimeMs time) {
   channel.latest = std::max(channel.latest, time);
   if (channel.last_of.size() <= column) channel.last_of.resize(column + 1, kNoTime);
   channel.last_of[column] = std::max(channel.last_of[column], time);
-  if (column >= channel.erased.size() || !channel.erased[column]) return;
+  if (!erased(channel, column) || silent(channel, column, settings_.state.retain)) return;
   channel.erased[column] = channel.all_erased = false;
 }
 
@@ -217,7 +217,8 @@ Catalog::Column Catalog::column(ChannelId id, std::string_view policy) {
   if (!channel.monitors.empty() && std::none_of(channel.monitors.begin(), channel.monitors.end(), takes)) {
     return {kNoColumn, Refusal::kUnknownPolicy};
   }
-  if (channel.policies.size() >= settings_.max_policies) return {kNoColumn, Refusal::kTooManyPolicies};
+  const auto kept = channel.policies.size() - std::count(channel.erased.begin(), channel.erased.end(), true);
+  if (kept >= settings_.max_policies) return {kNoColumn, Refusal::kTooManyPolicies};
   return {add_column(channel, policy), Refusal::kNone};
 }
 

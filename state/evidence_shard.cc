@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/log.h"
 #include "base/prefetch.h"
 #include "base/random.h"
 #include "state/evidence_track.h"
+#include "state/keys.h"
 
 namespace gapwatch::state {
 namespace {
@@ -93,6 +95,19 @@ void ShardEvidence::monitors_replaced() {
     if (track == nullptr) continue;
     for (const auto& slot : track->slots) cached_bytes_ += slot == nullptr ? 0 : slot->bytes;
   }
+}
+
+void ShardEvidence::begin_anew(MonitorIndex monitor) {
+  const auto& name = catalog_.monitors()[monitor]->config.name;
+  if (store_ != nullptr) {
+    const auto erase = [&](std::string_view key, std::string_view) -> Status {
+      outdated_.emplace_back(key);
+      return {};
+    };
+    if (auto status = store_->scan(prompt_evidence_key(place_, name, ""), erase); !status) log::warn(status.error().message);
+    outdated_.push_back(partition_evidence_key(place_, name));
+  }
+  monitors_replaced();
 }
 
 void ShardEvidence::prefetch(const Bet& bet, bool deeper) const {

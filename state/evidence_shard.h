@@ -67,6 +67,8 @@ class ShardEvidence final : BetTaker {
                stats::DrawOutcome now);
   // The catalog's monitors are others now (after EvidenceBook::monitors_replaced).
   void monitors_replaced();
+  // The monitor's evidence began anew in the book: what was kept of it here goes with the next save.
+  void begin_anew(MonitorIndex monitor);
 
   bool unsaved() const;
   void collect(WriteBatch& batch);

@@ -177,8 +177,10 @@ std::size_t Ledger::dirty_rows() const {
 void Ledger::refresh(TimeMs now) {
   for (const auto channel : catalog_.go_on(now, may_erase())) {
     line_.drain();
-    for (const auto monitor : catalog_.at(channel).monitors) book_.begin_anew(monitor);
-    for (auto& [place, shard] : shards_) shard->evidence_monitors_replaced();
+    for (const auto monitor : catalog_.at(channel).monitors) {
+      book_.begin_anew(monitor);
+      for (auto& [place, shard] : shards_) shard->evidence_begins_anew(monitor);
+    }
   }
   for (auto& [place, shard] : shards_) shard->refresh();
   look_for_split_prompts();

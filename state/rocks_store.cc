@@ -58,6 +58,8 @@ rocksdb::Options rocks_options(const RocksOptions& options) {
   rocks.compression = rocksdb::kLZ4Compression;
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  table.cache_index_and_filter_blocks = true;  // else their memory grows with the state
+  table.pin_l0_filter_and_index_blocks_in_cache = true;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.format_version = 5;  // readable by every supported RocksDB
   rocks.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

@@ -125,6 +125,7 @@ class Shard {
 
   const ShardEvidence& evidence() const { return evidence_; }
   void evidence_monitors_replaced() { evidence_.monitors_replaced(); }
+  void evidence_begins_anew(MonitorIndex monitor) { evidence_.begin_anew(monitor); }
   const std::deque<Row>& rows() const { return rows_; }
   const std::deque<DrawTimes>& times() const { return times_; }
   // The index of a prompt's row, if there is one.

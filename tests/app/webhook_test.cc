@@ -12,6 +12,7 @@
 #include "exporters/http_server.h"
 #include "tests/support/eventually.h"
 #include "tests/support/evidence.h"
+#include "tests/support/http_settings.h"
 
 namespace gapwatch::app {
 namespace {
@@ -23,7 +24,7 @@ using Tcp = boost::asio::ip::tcp;
 class Receiver {
  public:
   explicit Receiver(std::vector<int> statuses) : statuses_(std::move(statuses)) {
-    server_ = exporters::make_http_server({"127.0.0.1:0", ""});
+    server_ = exporters::make_http_server(exporters::http_on());
     server_->route("POST", "/hook", [this](const exporters::HttpRequest& request) -> exporters::HttpResponse {
       const std::lock_guard lock(mutex_);
       bodies_.push_back(request.body);

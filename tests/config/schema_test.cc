@@ -39,7 +39,7 @@ source:
 events: {eval: "x#y", success_at: -0.25, success_at_by_eval: {"e 1": 0.1}}
 state: {path: "/p/$${A}", checkpoint_every: 1500ms, retain: 90d}
 http: {tls: {certificate: "/a b.pem", key: /k.pem}}
-monitor_defaults: {pool: {retire: 7d}, window: {tumbling: 1d}}
+monitor_defaults: {retire: 7d, window: {tumbling: 1d}}
 monitors:
   - {name: one, eval: e, slice: "null", pool: {policies: ["a b", c], groups: {c: "{g}"}}, prior: {alpha: 0.1, beta: 2},
      window: {sliding: 36h, step: 90m, lateness: 5s}}

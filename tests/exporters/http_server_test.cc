@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/exporters/blocking_client.h"
+#include "tests/support/http_settings.h"
 
 namespace gapwatch::exporters {
 namespace {
@@ -18,7 +19,7 @@ constexpr const char* kHello = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n";
 class HttpServerTest : public testing::Test {
  protected:
   void begin(const HttpLimits& limits = {}, const std::string& listen = "127.0.0.1:0", const std::string& token = "") {
-    server_ = make_http_server({listen, token}, limits);
+    server_ = make_http_server(http_on(listen, token), limits);
     server_->route("GET", "/hello", [](const HttpRequest& request) {
       const auto name = request.query.find("name");
       return HttpResponse{200, "text/plain", "hello " + (name == request.query.end() ? "you" : name->second)};
@@ -222,15 +223,15 @@ TEST_F(HttpServerTest, OffLoopbackWritingNeedsAConfiguredToken) {
 TEST_F(HttpServerTest, APortInUseIsRefusedWithWhatToDo) {
   begin();
   const auto listen = "127.0.0.1:" + std::to_string(server_->port());
-  const auto second = make_http_server({listen, ""})->start();
+  const auto second = make_http_server(http_on(listen))->start();
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().action, Action::kRefuse);
   EXPECT_THAT(second.error().message, HasSubstr(listen));
   EXPECT_THAT(second.error().message, HasSubstr("set http.listen to another port"));
-  const auto bad = make_http_server({"nonsense", ""})->start();
+  const auto bad = make_http_server(http_on("nonsense"))->start();
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().message, HasSubstr("HOST:PORT"));
-  const auto foreign = make_http_server({"192.0.2.1:0", ""})->start();
+  const auto foreign = make_http_server(http_on("192.0.2.1:0"))->start();
   ASSERT_FALSE(foreign);
   EXPECT_THAT(foreign.error().message, HasSubstr("no interface of this machine"));
 }

@@ -11,9 +11,9 @@ namespace {
 
 using gapwatch::testing::run_to_end;
 using gapwatch::testing::TempDir;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class HttpTlsTest : public testing::Test {
+class HttpTlsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     certificates("set -e\n"

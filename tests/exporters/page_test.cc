@@ -6,6 +6,7 @@
 #include "exporters/page_assets.h"
 #include "exporters/routes.h"
 #include "tests/exporters/blocking_client.h"
+#include "tests/support/http_settings.h"
 
 namespace gapwatch::exporters {
 namespace {
@@ -39,7 +40,7 @@ TEST(Page, IsFourFilesAndSmall) {
 
 TEST(Page, EveryFileIsServedUnderItsType) {
   NoViews views;
-  const auto server = make_http_server({"127.0.0.1:0", ""});
+  const auto server = make_http_server(http_on());
   register_routes(*server, views, {});
   ASSERT_TRUE(server->start());
   BlockingClient client(server->port());

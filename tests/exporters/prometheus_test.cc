@@ -220,7 +220,7 @@ TEST(Metrics, UndefinedIsAbsent) {
                                                    "gapwatch_monitor_info", "gapwatch_cells", "gapwatch_state_writable",
                                                    "gapwatch_state_bytes", "gapwatch_rebalances_total",
                                                    "gapwatch_config_reload_success", "gapwatch_build_info",
-                                                   "gapwatch_dead_letters_total", "gapwatch_stream_split_prompts"));
+                                                   "gapwatch_dead_letters_total", "gapwatch_stream_split_prompts", "gapwatch_late_total"));
   const Scrape early(text_of(only(fixture::unevaluated_monitor())));
   for (const auto& sample : early.samples) {
     EXPECT_NE(sample.name, "gapwatch_p_value");

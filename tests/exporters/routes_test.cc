@@ -9,6 +9,7 @@
 #include "exporters/json_writer.h"
 #include "tests/exporters/blocking_client.h"
 #include "tests/exporters/fixture.h"
+#include "tests/support/http_settings.h"
 
 namespace gapwatch::exporters {
 namespace {
@@ -87,7 +88,7 @@ std::shared_ptr<Published> snapshot() {
 class RoutesTest : public testing::Test {
  protected:
   void begin(RouteSettings settings = {{"0.1.0", "abc123"}}) {
-    server_ = make_http_server({"127.0.0.1:0", ""});
+    server_ = make_http_server(http_on());
     register_routes(*server_, views_, std::move(settings));
     const auto status = server_->start();
     ASSERT_TRUE(status) << status.error().message;

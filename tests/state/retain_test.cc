@@ -1,4 +1,4 @@
-// state.retain and pool.retire: who is not heard of leaves the pool, then the store, and nothing else changes.
+// state.retain and retire: who is not heard of leaves the pool, then the store, and nothing else changes.
 #include "state/keys.h"
 #include "state/ledger.h"
 #include "tests/support/evidence.h"
@@ -115,8 +115,8 @@ TEST(Retain, AnEvalGoesWithItsLastPolicy) {
   f.apply(route);
   f.fill("stays", "a", 1'500, 20);
   f.checkpoints(10);
-  EXPECT_FALSE(f.moment("gone").retired) << "too early to be sure while partitions come and go";
-  EXPECT_EQ(f.keys(KeyKind::kRow, "gone"), 20u);
+  EXPECT_TRUE(f.moment("gone").retired) << "it leaves the metrics at once";
+  EXPECT_EQ(f.keys(KeyKind::kRow, "gone"), 20u) << "too early to erase it while partitions come and go";
   f.checkpoints(60);
   EXPECT_TRUE(f.moment("gone").retired);
   EXPECT_EQ(f.keys(KeyKind::kRow, "gone"), 0u);
@@ -147,6 +147,17 @@ TEST(Retain, AnEvalThatComesBackCountsAsANewOne) {
   f.open();
   f.ledger->refresh();
   EXPECT_EQ(f.moment("back").sums, before);
+}
+
+TEST(Retain, TheCapOfPoliciesIsOfThoseThatAreKept) {
+  Fixture f;
+  f.settings.max_policies = 2;
+  f.fill("math", "step-1", 100, 3);
+  f.fill("math", "step-2", 1'500, 3);
+  auto third = draw("math", "p0", "step-3", 0, 1'500);
+  EXPECT_EQ(f.ledger->shard("topic", 0)->apply(third).reason, "too_many_policies");
+  f.checkpoints(70);
+  EXPECT_EQ(f.ledger->shard("topic", 0)->apply(third).applied, Applied::kApplied);
 }
 
 TEST(Retain, WhatHasNoTimeIsNeverErased) {

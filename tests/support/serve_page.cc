@@ -8,6 +8,7 @@
 
 #include "exporters/routes.h"
 #include "tests/exporters/fixture.h"
+#include "tests/support/http_settings.h"
 
 namespace gapwatch::exporters {
 namespace {
@@ -48,7 +49,7 @@ class MovingViews final : public Views {
 int serve(const std::string& listen, int frames) {
   MovingViews views;
   views.frame(0);
-  const auto server = make_http_server({listen, ""});
+  const auto server = make_http_server(gapwatch::exporters::http_on(listen));
   register_routes(*server, views, {{"0.1.0", "none"}});
   if (const auto status = server->start(); !status) {
     std::fprintf(stderr, "%s\n", status.error().message.c_str());

@@ -4,6 +4,7 @@
 
 #include "exporters/http_server.h"
 #include "tests/support/broker.h"
+#include "tests/support/http_settings.h"
 #include "tests/support/monitor_process.h"
 #include "tests/support/temp_dir.h"
 
@@ -22,7 +23,7 @@ using testing::TempDir;
 class Receiver {
  public:
   explicit Receiver(std::size_t refusals) : refusals_(refusals) {
-    server_ = exporters::make_http_server({"127.0.0.1:0", ""});
+    server_ = exporters::make_http_server(exporters::http_on());
     server_->route("POST", "/hook", [this](const exporters::HttpRequest& request) -> exporters::HttpResponse {
       const std::lock_guard lock(mutex_);
       if (refusals_ > 0) {
