@@ -46,7 +46,7 @@ export function gaps(m: Monitor, width: number) {
   if (!measured(m)) return card(title, null, small(kUndefined));
   const compared = m.coverage.some((at) => at.nulls.redeal || at.nulls.margin);
   const columns = [{ name: "τ", word: true }, { name: "null", word: true }, { name: "gap L" }, { name: "null mean" },
-    { name: "5–95%" }, { name: "excess" }, { name: "p (one look)" }];
+    { name: "5–95%", title: `5th to 95th percentile under the null\n${context(m)}` }, { name: "excess" }, { name: "p (one look)" }];
   const figure = gapChart(m.coverage, width, context(m));
   return card(title, { name: `${m.name} oracle gap`, picture: () => figure, rows: () => nullCsv(m), data: () => m.coverage }, figure,
     html("div", { class: "legend", title: `Oracle gap L by threshold, and what noise alone makes of it under each null\n${context(m)}` }, key("observed", "observed gap"), overtaken(m) ? key("compared", "the gap when compared") : null,
@@ -136,7 +136,7 @@ export function policies(m: Monitor) {
       ...m.coverage.map((at) => ({ text: ratio(policy.coverage[String(at.tau)]), title: `Share of complete prompts that ${policy.policy} solves in at least ${at.tau} of its draws.\n${n}` }))] };
   });
   const columns = [{ name: "policy", word: true }, { name: "0 … 1", word: true }, { name: "pass@1" }, { name: "interval" }, { name: "rAUC" },
-    ...m.coverage.map((at) => ({ name: `cov. τ ${at.tau}` }))];
+    ...m.coverage.map((at) => ({ name: `cov. τ ${at.tau}`, title: `Share of complete prompts covered at tau ${at.tau}\n${n}` }))];
   const csvRows = () => [["policy", "group", "pass_at_1", "low", "high", "rauc", ...m.coverage.map((at) => `coverage_${at.tau}`)],
     ...sorted.map((p) => [p.policy, m.groups[p.policy] ?? null, p.pass_at_1, p.interval?.[0] ?? null, p.interval?.[1] ?? null, p.rauc, ...m.coverage.map((at) => p.coverage[String(at.tau)] ?? null)])];
   return card("Policies", { name: `${m.name} policies`, rows: csvRows, data: () => m.policies },
