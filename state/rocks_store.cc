@@ -58,8 +58,12 @@ rocksdb::Options rocks_options(const RocksOptions& options) {
   rocks.compression = rocksdb::kLZ4Compression;
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
-  table.cache_index_and_filter_blocks = true;  // else their memory grows with the state
-  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  // Indexes and filters live in the cache, in small parts: else their memory grows with the state.
+  table.cache_index_and_filter_blocks = true;
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.enable_index_compression = false;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.format_version = 5;  // readable by every supported RocksDB
   rocks.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

@@ -1,8 +1,8 @@
 """ops/bench: gapwatch run against a bare consumer, on one topic of a real broker.
 
 Wall time of the monitor is from its first record counted to its last; CPU time is all of the process's, start,
-sums, checkpoints and scrapes included, the null tests not (ops/bench-nulls has them). The two take turns, and the
-medians and their ratios are printed.
+sums, checkpoints and scrapes included, the null tests not (ops/bench-nulls has them). `counts` is the monitor without
+evidence, `run` with it. They take turns, and the medians and their ratios are printed.
 """
 import json
 import os
@@ -44,12 +44,13 @@ def process_figures(pid):
     return (int(stat[11]) + int(stat[12])) / ticks, int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) / 1024
 
 
-def monitor(build, bootstrap, topic, events, home):
+def monitor(build, bootstrap, topic, events, home, evidence):
     config = home / "gapwatch.yaml"
     config.write_text(
         f"source: {{kafka: {{brokers: \"{bootstrap}\", topics: [{topic}], group: g{time.monotonic_ns()}, queue: 512MiB}}}}\n"
         f"state: {{path: {home / 'state'}}}\nhttp: {{listen: \"127.0.0.1:0\"}}\n"
-        "monitors: [{name: m, eval: simulated, evaluate_every: 1h}]\n")
+        "monitors: [{name: m, eval: simulated, evaluate_every: 1h, "
+        f"evidence: {{enabled: {'true' if evidence else 'false'}}}}}]\n")
     log = open(home / "log", "w")
     process = subprocess.Popen([build / "app/gapwatch", "run", "--config", config], stderr=log)
     try:
@@ -84,21 +85,23 @@ def main():
             policies, draws = 20, 250
             run(build / "app/gapwatch", "simulate", "identical", "--prompts", max(1, events // (policies * draws)), "--policies", policies,
                 "--draws", draws, "--traffic", "random", "--to", f"kafka://{bootstrap}/bench")
-            rounds = {"bare": [], "run": []}
+            rounds = {"bare": [], "counts": [], "run": []}
             for number in range(ROUNDS):
                 rounds["bare"].append(bare(build, bootstrap, "bench", events))
-                home = scratch / f"home-{number}"
-                home.mkdir()
-                rounds["run"].append(monitor(build, bootstrap, "bench", events, home))
+                for name in ("counts", "run"):
+                    home = scratch / f"{name}-{number}"
+                    home.mkdir()
+                    rounds[name].append(monitor(build, bootstrap, "bench", events, home, name == "run"))
         finally:
             run(root / "ops/kafka/stop", "--kill", kafka)
     median = {name: {key: statistics.median(r[key] for r in result) for key in ("wall", "cpu", "peak_mib")}
               for name, result in rounds.items()}
     print(f"{events} events of {rounds['bare'][0]['bytes'] / events:.0f} bytes, medians of {ROUNDS} rounds in turn")
     for name, figures in median.items():
-        print(f"  {name:5} {events / figures['wall'] / 1e6:6.2f} M events/s   {events / figures['cpu'] / 1e6:6.2f} M events/CPU-s   "
+        print(f"  {name:6} {events / figures['wall'] / 1e6:6.2f} M events/s   {events / figures['cpu'] / 1e6:6.2f} M events/CPU-s   "
               f"{figures['cpu'] / events * 1e6:5.2f} us CPU an event   peak {figures['peak_mib']:.0f} MiB")
-    print(f"  run/bare wall rate {median['bare']['wall'] / median['run']['wall']:.2f}, CPU {median['run']['cpu'] / median['bare']['cpu']:.2f}")
+    for name, other in (("counts", "bare"), ("run", "bare"), ("run", "counts")):
+        print(f"  {name}/{other} wall rate {median[other]['wall'] / median[name]['wall']:.2f}, CPU {median[name]['cpu'] / median[other]['cpu']:.2f}")
     print(f"  trials counted {rounds['run'][0]['trials']}")
     sys.stdout.flush()
     subprocess.run([build / "tests/bench/decode_bench"], check=True)
