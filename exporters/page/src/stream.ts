@@ -27,6 +27,7 @@ export function stream(health: Stream, at: number, rate: number | null): Child[]
       ["state on disk", bytes(health.state_bytes), "Bytes of the state folder"],
       ["rebalances", count(health.rebalances), "Times the assignment of partitions changed"],
       ...Object.entries(health.events).map(([name, number]): [string, string, string] => [name, count(number), `Events whose result was "${name}", since the start of the counts`])]),
+    health.late === 0 ? null : html("p", { class: "note" }, `Too late for their window by time, counted in the state: ${count(health.late)} responses.`),
     overflow.length === 0 ? null : html("p", { class: "note" }, `Over a limit and left out: ${overflow.map(([kind, number]) => `${kind} ${count(number)}`).join(", ")}.`),
     rejected.length === 0 ? null : table("Rejected events", [{ name: "rejected because", word: true }, { name: "events" }], rejected.map(([reason, number]) => ({ cells: [reason, count(number)] })), "stacked"),
     health.partitions.length === 0 ? null : html("details", { "data-key": "partitions" }, html("summary", {}, plural(health.partitions.length, "partition")),

@@ -32,7 +32,7 @@ export interface Router {
   disagreement_error: Record<string, Num>; gain: Record<string, Num>;
 }
 
-export interface Identity { name: string; eval: string; scorer: string; slice: string | null; window: string }
+export interface Identity { name: string; eval: string; scorer: string; slice: string | null; window: string; window_span?: { from: string; to: string } }
 export interface Prompts { total: number; complete: number; partial: number; degenerate: number }
 
 export interface Monitor extends Identity {
@@ -67,7 +67,7 @@ export interface Stream {
   events: Record<string, number>; rejected: Record<string, number>;
   partitions: { topic: string; partition: number; next: number; lag: Num }[];
   watermark: Num; rebalances: number; cells: number; prompts: number; state_bytes: number;
-  overflow: Record<string, number>; paused: boolean; ready: boolean; trouble: string; config_reload_success: boolean;
+  overflow: Record<string, number>; late: number; paused: boolean; ready: boolean; trouble: string; config_reload_success: boolean;
 }
 export interface List { at: number; version: string; stream: Stream; monitors: Entry[] }
 export interface Message { at: number; stream: Stream; monitor: Monitor }

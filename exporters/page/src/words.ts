@@ -26,7 +26,8 @@ export function stateBadge(state: string) {
 // What every number's title ends with.
 export function context(m: Identity & { prompts: Prompts }) {
   const slice = m.slice === null ? "all prompts" : `slice ${m.slice}`;
-  return `eval ${m.eval}, scorer ${m.scorer}, ${slice}, window ${m.window}, n = ${count(m.prompts.complete)} complete prompts`;
+  const span = m.window_span ? ` (from ${m.window_span.from} to before ${m.window_span.to})` : "";
+  return `eval ${m.eval}, scorer ${m.scorer}, ${slice}, window ${m.window}${span}, n = ${count(m.prompts.complete)} complete prompts`;
 }
 
 export const kNullNames = { redeal: "re-deal", margin: "margin-preserving" } as const;
