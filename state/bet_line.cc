@@ -70,14 +70,13 @@ void BetLine::work() {
 }
 
 void BetLine::take(Batch& batch) {
-  constexpr std::size_t kAhead = 12, kDeeperAhead = 6;
+  constexpr std::size_t kAhead[] = {12, 8, 4};
   const auto size = std::exchange(batch.size, 0);
   for (std::size_t i = 0; i < size; ++i) {
-    const auto prefetch = [&](std::size_t ahead, bool deeper) {
-      if (i + ahead < size) batch.bets[i + ahead].taker->prefetch(batch.bets[i + ahead], deeper);
-    };
-    prefetch(kAhead, false);
-    prefetch(kDeeperAhead, true);
+    for (int depth = 0; depth < 3; ++depth) {
+      const auto ahead = i + kAhead[depth];
+      if (ahead < size) batch.bets[ahead].taker->prefetch(batch.bets[ahead], depth);
+    }
     batch.bets[i].taker->take(batch.bets[i]);
   }
 }

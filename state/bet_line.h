@@ -26,8 +26,8 @@ struct Bet;
 class BetTaker {
  public:
   virtual void take(const Bet& bet) = 0;
-  // take() comes soon; `deeper` a moment later.
-  virtual void prefetch(const Bet& bet, bool deeper) const = 0;
+  // take() comes soon: depth 0 first, then 1 and 2, each when what the one before asked for is there.
+  virtual void prefetch(const Bet& bet, int depth) const = 0;
 
  protected:
   ~BetTaker() = default;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/prefetch.h"
 
 namespace gapwatch::state {
 
@@ -24,10 +25,20 @@ class DrawTimes {
   std::vector<std::pair<std::uint64_t, TimeMs>> all() const;
   // The largest time; only where there is one.
   TimeMs latest() const;
+  // Asks for the memory of the draw's time, which will be read soon.
+  void prefetch(std::uint64_t draw) const {
+    if (draw < near_.size()) gapwatch::prefetch(&near_[draw]);
+  }
   bool empty() const { return near_.empty() && far_.empty(); }
   std::size_t heap_bytes() const { return near_.capacity() * sizeof near_[0] + far_.capacity() * sizeof far_[0]; }
 
  private:
+  std::uint64_t near_limit() const;
+  bool fits(TimeMs time) const;
+  void set_near(std::uint64_t draw, TimeMs time);
+  void take_near();
+
+  std::uint64_t near_count_ = 0;                         // times in near_
   TimeMs base_ = 0;                                      // a time is base_ + its number in near_
   std::vector<std::uint32_t> near_;                      // by draw; 0: none
   std::vector<std::pair<std::uint64_t, TimeMs>> far_;    // ascending

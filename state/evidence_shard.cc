@@ -110,10 +110,17 @@ void ShardEvidence::begin_anew(MonitorIndex monitor) {
   monitors_replaced();
 }
 
-void ShardEvidence::prefetch(const Bet& bet, bool deeper) const {
-  const auto* slot = tracks_[bet.monitor]->look(bet.place);
+void ShardEvidence::prefetch(const Bet& bet, int depth) const {
+  const auto& track = *tracks_[bet.monitor];
+  const auto* slot = track.look(bet.place);
   if (slot == nullptr) return;
-  if (!deeper) return gapwatch::prefetch(slot, sizeof *slot);
+  if (depth == 0) return gapwatch::prefetch(slot, sizeof *slot);
+  const auto* watched = slot->watched == kNoColumn ? nullptr : &track.part.watched[slot->watched];
+  if (depth == 2) {
+    if (watched != nullptr && watched->last_policy < watched->cells.size()) gapwatch::prefetch(&watched->cells[watched->last_policy]);
+    return;
+  }
+  gapwatch::prefetch(watched);
   const auto& evidence = slot->evidence;
   gapwatch::prefetch(evidence.waiting.data(), evidence.waiting.capacity() * sizeof(stats::WaitingResponse));
   // The response that fills a batch lets all that was learned be used.

@@ -109,7 +109,7 @@ class ShardEvidence final : BetTaker {
   void read_back(Track& track, std::uint32_t place);
   void weigh(Slot& slot);
   void take(const Bet& bet) override;
-  void prefetch(const Bet& bet, bool deeper) const override;
+  void prefetch(const Bet& bet, int depth) const override;
   void add(Track& track, const Bet& bet);
   void amend(Track& track, const Bet& bet);
   void propensities(Track& track, const MonitorDef& monitor, const Event& event, std::uint32_t column,

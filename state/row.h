@@ -5,7 +5,7 @@
 // Counts: trials = judged draws, identified or not, plus pre-counted ones; successes <= trials <= 2^31 - 1.
 //
 // Threads: as a plain value. Cost: 40 bytes a cell, draws beyond the 64th of a cell apart, and
-// where events tell their time 56 bytes a cell and four a draw, in the shard.
+// where events tell their time 64 bytes a cell and four a draw, in the shard.
 #pragma once
 
 #include <cstdint>

@@ -113,7 +113,7 @@ Shard::Aim Shard::aim(const Event& event) {
   return {channel, catalog_.column(channel, policy), find_row(channel, event.prompt)};
 }
 
-// Step by step for all, so that their waits for memory overlap: the rows, their cells, the cells' draws.
+// Step by step for all, so that their waits for memory overlap: the rows, their cells, the cells' draws and times.
 void Shard::prefetch(std::span<const Aim> aims, std::span<const Event> events) const {
   if (aims.size() < 2) return;
   const auto each_cell = [&](auto&& f) {
@@ -126,6 +126,16 @@ void Shard::prefetch(std::span<const Aim> aims, std::span<const Event> events) c
   each_cell([](const Cell& cell, const Event& event) {
     if (event.draw.value_or(0) >= 64) cell.draws.prefetch();
   });
+  const auto each_times = [&](auto&& f) {
+    each_cell([&](const Cell& cell, const Event& event) {
+      if (cell.times != kNoTimes && event.draw) f(times_[cell.times], *event.draw);
+    });
+  };
+  each_times([](const DrawTimes& times, std::uint64_t) {
+    gapwatch::prefetch(&times);
+    gapwatch::prefetch(&times + 1);  // it may lie over two lines
+  });
+  each_times([](const DrawTimes& times, std::uint64_t draw) { times.prefetch(draw); });
 }
 
 ApplyResult Shard::apply_at(Aim aim, const Event& event) {

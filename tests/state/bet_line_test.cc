@@ -9,7 +9,7 @@ namespace {
 
 struct Recorder final : BetTaker {
   void take(const Bet& bet) override { taken.push_back(bet.identity); }
-  void prefetch(const Bet&, bool) const override {}
+  void prefetch(const Bet&, int) const override {}
   std::vector<std::uint64_t> taken;
 };
 

@@ -40,6 +40,17 @@ TEST(DrawTimes, SmallDrawsOfOneDayCostFourBytesEach) {
   EXPECT_EQ(times.heap_bytes(), 64u);
 }
 
+TEST(DrawTimes, SoDoDrawsThatComeInAnyOrder) {
+  std::mt19937_64 random(1);
+  std::vector<std::uint64_t> order(256);
+  for (std::uint64_t draw = 0; draw < order.size(); ++draw) order[draw] = draw;
+  std::shuffle(order.begin(), order.end(), random);
+  DrawTimes times;
+  for (const auto draw : order) times.set(draw, kStart + static_cast<TimeMs>(draw));
+  EXPECT_EQ(times.heap_bytes(), 1024u);
+  for (const auto draw : order) EXPECT_EQ(times.get(draw), kStart + static_cast<TimeMs>(draw));
+}
+
 Event draw(Outcome outcome, TimeMs time, std::uint64_t index = 3) {
   Event event;
   event.eval = "eval", event.scorer = "scorer", event.prompt = "p", event.policy = "m";
