@@ -19,7 +19,7 @@ target_compile_options(gapwatch_flags INTERFACE
 if(GAPWATCH_SANITIZE)
   # Among a sanitizer's checks GCC 12 takes Boost's empty optionals for uninitialised; the dev preset keeps this on.
   target_compile_options(gapwatch_flags INTERFACE -fsanitize=${GAPWATCH_SANITIZE} -fno-sanitize-recover=all
-    $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
   target_link_options(gapwatch_flags INTERFACE -fsanitize=${GAPWATCH_SANITIZE})
 endif()
 

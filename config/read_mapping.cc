@@ -28,7 +28,7 @@ bool read_section(const Value& section, const std::vector<std::pair<std::string,
   if (!entries) return false;
   bool good = true;
   for (const auto& [name, value] : *entries) {
-    const auto found = std::find_if(handlers.begin(), handlers.end(), [&](const auto& one) { return one.first == name; });
+    const auto found = std::find_if(handlers.begin(), handlers.end(), [&name = name](const auto& one) { return one.first == name; });
     if (found != handlers.end()) {
       good &= found->second(value);
       continue;
@@ -228,7 +228,7 @@ bool read_let(const Value& value, Mapping& mapping) {
   if (!entries) return false;
   bool good = true;
   for (const auto& [name, entry] : *entries) {
-    const auto known = std::find_if(mapping.let.begin(), mapping.let.end(), [&](const auto& one) { return one.name == name; });
+    const auto known = std::find_if(mapping.let.begin(), mapping.let.end(), [&name = name](const auto& one) { return one.name == name; });
     auto& let = known == mapping.let.end() ? mapping.let.emplace_back() : *known;
     let.name = name;
     good &= read_ways(entry, let.ways);
