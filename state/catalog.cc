@@ -38,11 +38,13 @@ TimeSpan window_span(const config::Window& window, TimeMs latest) {
 Catalog::Catalog(const config::Settings& settings) : settings_(settings) {
   slices_.intern("");  // id 0: no slice
   keeps_times_ = settings.events.later_wins || settings.state.retain.count() > 0;
+  go_by(settings.state.retain);
   for (const auto& monitor : settings.monitors) add_monitor(monitor);
 }
 
 void Catalog::add_monitor(const config::Monitor& monitor) {
-  add_monitor_to(channel(monitor.eval, monitor.scorer.empty() ? settings_.events.scorer : monitor.scorer), monitor);
+  add_monitor_to(channel(monitor.eval, monitor.scorer.empty() ? settings_.events.scorer : monitor.scorer),
+                 monitor);
 }
 
 ChannelId Catalog::channel(std::string_view eval, std::string_view scorer) {
@@ -67,7 +69,8 @@ void Catalog::say_unwatched(ChannelId id) {
   std::string watched;
   for (const auto& monitor : monitors_) {
     const Channel& its = at(monitor->channel);
-    watched += (watched.empty() ? "" : ", ") + monitor->config.name + " (" + its.eval_name + ", " + its.scorer + ")";
+    watched +=
+        (watched.empty() ? "" : ", ") + monitor->config.name + " (" + its.eval_name + ", " + its.scorer + ")";
   }
   log::warn("events of eval \"" + log::printable(channel.eval_name, 64) + "\", scorer \"" +
             log::printable(channel.scorer, 64) + "\" are counted, but no monitor watches them; there are: " +
@@ -85,7 +88,8 @@ void Catalog::add_automatic_monitor(ChannelId id) {
   config::Monitor automatic = settings_.automatic_monitor;
   automatic.name = automatic_name(channel, settings_.events.scorer);
   const auto taken = [&](const std::string& name) {
-    return std::any_of(monitors_.begin(), monitors_.end(), [&](const auto& m) { return m->config.name == name; });
+    return std::any_of(monitors_.begin(), monitors_.end(),
+                       [&](const auto& m) { return m->config.name == name; });
   };
   const auto base = automatic.name;
   for (int n = 2; taken(automatic.name); ++n) automatic.name = base + "-" + std::to_string(n);
@@ -115,8 +119,9 @@ void Catalog::add_monitor_to(ChannelId id, const config::Monitor& config) {
   made->spec.band_low = config.band_low;
   made->spec.band_high = config.band_high;
   made->spec.completeness = {config.min_trials, config.missing_as_fail};
-  keeps_times_ |= settings_.events.later_wins || settings_.state.retain.count() > 0 || config.window.by_time() ||
-                  config.retire.count() > 0;
+  keeps_times_ |= settings_.events.later_wins || settings_.state.retain.count() > 0 ||
+                  config.window.by_time() || config.retire.count() > 0;
+  go_by(config.retire);
   set_pool(*made, at(id));
   channels_[id.value]->monitors.push_back(static_cast<MonitorIndex>(monitors_.size()));
   monitors_.push_back(std::move(made));
@@ -136,12 +141,29 @@ void Catalog::set_pool(MonitorDef& monitor, const Channel& channel) {
   monitor.pool = monitor.automatic ? heard_of(monitor, channel) : monitor.config.policies;
   std::sort(monitor.pool.begin(), monitor.pool.end());
   monitor.columns.clear();
-  for (const auto& policy : monitor.pool) monitor.columns.push_back(channel.policies.find(policy).value_or(kNoColumn));
+  for (const auto& policy : monitor.pool)
+    monitor.columns.push_back(channel.policies.find(policy).value_or(kNoColumn));
   monitor.spec.pool_size = monitor.pool.size();
   ++monitor.generation;
 }
 
+// Who is silent for `period` is told from who is not by steps of the stream's time this small.
+void Catalog::go_by(std::chrono::milliseconds period) {
+  constexpr std::int64_t kSteps = 64;
+  if (period.count() == 0) return;
+  const auto step = std::max<std::int64_t>(1, period.count() / kSteps);
+  time_step_ = time_step_ == 0 ? step : std::min(time_step_, step);
+}
+
 void Catalog::heard(ChannelId id, std::uint32_t column, TimeMs time) {
+  if (time_step_ > 0) {
+    if (stream_time_ == kNoTime) stream_time_ = time;
+    stream_time_ = std::clamp(time, stream_time_ - time_step_, stream_time_ + time_step_);
+  }
+  known(id, column, time);
+}
+
+void Catalog::known(ChannelId id, std::uint32_t column, TimeMs time) {
   Channel& channel = *channels_[id.value];
   channel.latest = std::max(channel.latest, time);
   if (channel.last_of.size() <= column) channel.last_of.resize(column + 1, kNoTime);
@@ -159,9 +181,10 @@ void Catalog::undated(ChannelId id, std::uint32_t column) {
 }
 
 bool Catalog::silent(const Channel& channel, std::uint32_t column, std::chrono::milliseconds after) const {
-  if (after.count() == 0 || column >= channel.last_of.size() || channel.last_of[column] == kNoTime) return false;
+  if (after.count() == 0 || column >= channel.last_of.size() || channel.last_of[column] == kNoTime)
+    return false;
   if (column < channel.undated.size() && channel.undated[column]) return false;
-  return channel.last_of[column] < stream_time_ - after.count();
+  return silent_as_of_ != kNoTime && channel.last_of[column] < silent_as_of_ - after.count();
 }
 
 // Which columns are to be erased now.
@@ -185,7 +208,7 @@ bool Catalog::eval_erased(std::uint32_t eval) const {
 
 std::vector<ChannelId> Catalog::go_on(TimeMs now, bool erase) {
   std::vector<ChannelId> ended;
-  for (const auto& channel : channels_) stream_time_ = std::max(stream_time_, std::min(channel->latest, now));
+  silent_as_of_ = std::min(stream_time_, now);
   for (std::uint32_t id = 0; id < channel_count() && erase; ++id) {
     const bool before = channels_[id]->all_erased;
     look_for_silence(*channels_[id]);

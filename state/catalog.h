@@ -38,30 +38,31 @@ struct TimeSpan {
 TimeSpan window_span(const config::Window& window, TimeMs latest);
 
 struct Channel {
-  std::uint32_t eval = 0;   // id in Catalog::evals()
+  std::uint32_t eval = 0;  // id in Catalog::evals()
   std::string eval_name, scorer;
-  NameTable policies;       // id: column
+  NameTable policies;  // id: column
   std::vector<MonitorIndex> monitors;
   bool said_unwatched = false;  // in the log
-  TimeMs latest = kNoTime;          // of the draws counted
-  TimeMs late_before = kNoTime;     // where the last window by time begins: what comes with an earlier time is late
-  std::vector<TimeMs> last_of;      // by column: of its draws; kNoTime: not known
-  std::vector<bool> undated;        // by column: has responses of which nobody said when they were
-  std::vector<bool> erased;         // by column: not heard of for state.retain, as of go_on()
-  bool all_erased = false;          // of all that were ever heard of
+  TimeMs latest = kNoTime;      // of the draws counted
+  TimeMs late_before =
+      kNoTime;  // where the last window by time begins: what comes with an earlier time is late
+  std::vector<TimeMs> last_of;  // by column: of its draws; kNoTime: not known
+  std::vector<bool> undated;    // by column: has responses of which nobody said when they were
+  std::vector<bool> erased;     // by column: not heard of for state.retain, as of go_on()
+  bool all_erased = false;      // of all that were ever heard of
 };
 
 struct MonitorDef {
   config::Monitor config;
   ChannelId channel;
-  bool automatic = false;                // the pool is every policy of the channel
-  std::vector<std::string> pool;         // by name
-  std::vector<std::uint32_t> columns;    // of each pool policy; kNoColumn while it was never seen
+  bool automatic = false;              // the pool is every policy of the channel
+  std::vector<std::string> pool;       // by name
+  std::vector<std::uint32_t> columns;  // of each pool policy; kNoColumn while it was never seen
   std::optional<SliceId> slice;
-  TimeSpan span;                         // of a window by time: where it is now
-  bool retired = false;                  // made by itself, and none of its policies is heard of any more
+  TimeSpan span;         // of a window by time: where it is now
+  bool retired = false;  // made by itself, and none of its policies is heard of any more
   stats::SumsSpec spec;
-  std::uint32_t generation = 0;          // counts changes of the pool, its columns and the span
+  std::uint32_t generation = 0;  // counts changes of the pool, its columns and the span
 };
 inline constexpr std::uint32_t kNoColumn = UINT32_MAX;
 
@@ -89,18 +90,28 @@ class Catalog {
   // The same for a policy that is in the store already: never refused.
   std::uint32_t stored_column(ChannelId channel, std::string_view policy);
 
-  // A draw of this time was counted in the column, or read from the store.
+  // A draw of this time was counted in the column.
   void heard(ChannelId channel, std::uint32_t column, TimeMs time);
+  // The same, read from the store.
+  void known(ChannelId channel, std::uint32_t column, TimeMs time);
   // A response of unknown time was counted in the column: it is never silent.
   void undated(ChannelId channel, std::uint32_t column);
   void count_late(ChannelId channel, TimeMs time) { late_ += time < channels_[channel.value]->late_before; }
-  std::uint64_t late() const { return late_; }  // draws that came with a time before their window, since the start
-  // Windows by time go on to where the stream is, and pools without who is not heard of any more. No event is believed
-  // to be of a time after `now`. With `erase`, the channels of which nothing is to be kept from now on.
+  std::uint64_t late() const {
+    return late_;
+  }  // draws that came with a time before their window, since the start
+  // Windows by time go on to where the stream is, and pools without who is not heard of any more. No event is
+  // believed to be of a time after `now`. With `erase`, the channels of which nothing is to be kept from now
+  // on.
   std::vector<ChannelId> go_on(TimeMs now, bool erase);
   // Whether anything asks when a draw was.
   bool keeps_times() const { return keeps_times_; }
-  // Whether the column was not heard of for `after`, by the whole stream's time as of go_on(). 0: never. Nor is one
+  // The whole stream's time, by which retire and state.retain go: about the middle of the latest times. A
+  // draw moves it by no more than 1/64 of the shortest period that asks, so a few from the future, or the
+  // past, do not. kNoTime: none.
+  TimeMs stream_time() const { return stream_time_; }
+  void set_stream_time(TimeMs time) { stream_time_ = time; }
+  // Whether the column was not heard of for `after`, by the stream's time as of go_on(). 0: never. Nor is one
   // with responses of unknown time.
   bool silent(const Channel& channel, std::uint32_t column, std::chrono::milliseconds after) const;
 
@@ -132,6 +143,7 @@ class Catalog {
   std::uint32_t add_column(Channel& channel, std::string_view policy);
   std::vector<std::string> heard_of(const MonitorDef& monitor, const Channel& channel) const;
   void look_for_silence(Channel& channel);
+  void go_by(std::chrono::milliseconds period);
   void set_pool(MonitorDef& monitor, const Channel& channel);
 
   const config::Settings& settings_;
@@ -144,7 +156,9 @@ class Catalog {
   std::uint64_t late_ = 0;
   bool keeps_times_ = false;
   std::uint32_t erase_round_ = 0;
-  TimeMs stream_time_ = kNoTime;  // the latest of all channels
+  TimeMs stream_time_ = kNoTime;
+  TimeMs silent_as_of_ = kNoTime;  // the stream's time at the last go_on(), no later than the clock's
+  std::int64_t time_step_ = 0;
 };
 
 }  // namespace gapwatch::state

@@ -1,5 +1,6 @@
 #include "state/keys.h"
 
+#include "base/time_text.h"
 #include "state/bytes.h"
 
 namespace gapwatch::state {
@@ -7,7 +8,9 @@ namespace {
 
 constexpr std::uint8_t kValueVersion = 1;
 
-Error damaged(const char* what) { return refuse(std::string(what) + " is damaged"); }
+Error damaged(const char* what) {
+  return refuse(std::string(what) + " is damaged");
+}
 
 }  // namespace
 
@@ -23,7 +26,9 @@ std::string key_prefix(KeyKind kind, std::string_view place) {
   return key.append(place);
 }
 
-std::string offset_key(std::string_view place) { return key_prefix(KeyKind::kOffset, place); }
+std::string offset_key(std::string_view place) {
+  return key_prefix(KeyKind::kOffset, place);
+}
 
 std::string name_key(std::string_view place, std::uint32_t id) {
   ByteWriter out;
@@ -32,7 +37,8 @@ std::string name_key(std::string_view place, std::uint32_t id) {
   return out.take();
 }
 
-std::string row_key(std::string_view place, std::string_view eval, std::string_view scorer, std::string_view prompt) {
+std::string row_key(std::string_view place, std::string_view eval, std::string_view scorer,
+                    std::string_view prompt) {
   ByteWriter out;
   out.rest(key_prefix(KeyKind::kRow, place));
   out.string(eval);
@@ -41,7 +47,8 @@ std::string row_key(std::string_view place, std::string_view eval, std::string_v
   return out.take();
 }
 
-std::string route_key(std::string_view place, std::string_view router, std::string_view eval, std::string_view prompt) {
+std::string route_key(std::string_view place, std::string_view router, std::string_view eval,
+                      std::string_view prompt) {
   ByteWriter out;
   out.rest(key_prefix(KeyKind::kRoute, place));
   out.string(router);
@@ -62,7 +69,9 @@ std::string prompt_evidence_key(std::string_view place, std::string_view monitor
   return out.take();
 }
 
-std::string monitor_key(std::string_view monitor) { return key_prefix(KeyKind::kMonitor, monitor); }
+std::string monitor_key(std::string_view monitor) {
+  return key_prefix(KeyKind::kMonitor, monitor);
+}
 
 Result<PartitionPlace> parse_offset_key(std::string_view key) {
   ByteReader in(key);
@@ -140,6 +149,21 @@ Result<Offset> decode_offset(std::string_view bytes) {
   const auto next = static_cast<Offset>(in.u64());
   if (!in.done() || next < 0) return damaged("an offset");
   return next;
+}
+
+std::string encode_stream_time(TimeMs time) {
+  ByteWriter out;
+  out.u8(kValueVersion);
+  out.u64(static_cast<std::uint64_t>(time));
+  return out.take();
+}
+
+Result<TimeMs> decode_stream_time(std::string_view bytes) {
+  ByteReader in(bytes);
+  if (in.u8() != kValueVersion) return damaged("the stream's time");
+  const auto time = static_cast<TimeMs>(in.u64());
+  if (!in.done() || time < -kLastTime || time > kLastTime) return damaged("the stream's time");
+  return time;
 }
 
 }  // namespace gapwatch::state

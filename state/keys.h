@@ -15,6 +15,7 @@
 namespace gapwatch::state {
 
 inline constexpr char kMetaKey[] = "M";
+inline constexpr char kStreamTimeKey[] = "T";
 inline constexpr std::uint32_t kFormatVersion = 1;
 
 enum class KeyKind : char {
@@ -34,8 +35,10 @@ std::string key_prefix(KeyKind kind, std::string_view place);
 
 std::string offset_key(std::string_view place);
 std::string name_key(std::string_view place, std::uint32_t id);
-std::string row_key(std::string_view place, std::string_view eval, std::string_view scorer, std::string_view prompt);
-std::string route_key(std::string_view place, std::string_view router, std::string_view eval, std::string_view prompt);
+std::string row_key(std::string_view place, std::string_view eval, std::string_view scorer,
+                    std::string_view prompt);
+std::string route_key(std::string_view place, std::string_view router, std::string_view eval,
+                      std::string_view prompt);
 
 std::string partition_evidence_key(std::string_view place, std::string_view monitor);
 std::string prompt_evidence_key(std::string_view place, std::string_view monitor, std::string_view prompt);
@@ -69,5 +72,8 @@ Status decode_decision(std::string_view bytes, Catalog& catalog, Decision& decis
 
 std::string encode_offset(Offset next);
 Result<Offset> decode_offset(std::string_view bytes);
+
+std::string encode_stream_time(TimeMs time);
+Result<TimeMs> decode_stream_time(std::string_view bytes);
 
 }  // namespace gapwatch::state

@@ -18,10 +18,18 @@ Status Ledger::open() {
   if (*meta) {
     ByteReader in(**meta);
     const auto version = in.varint32();
-    if (!in.done()) return refuse("the state's format mark is damaged; move the state folder away, or restore a backup");
+    if (!in.done())
+      return refuse("the state's format mark is damaged; move the state folder away, or restore a backup");
     if (version != kFormatVersion) {
       return refuse("the state is of format " + std::to_string(version) + ", this gapwatch reads format " +
                     std::to_string(kFormatVersion) + "; use the version that wrote it, or a new folder");
+    }
+    auto time = store_->get(kStreamTimeKey);
+    if (!time) return time.error();
+    if (*time) {
+      auto read = decode_stream_time(**time);
+      if (!read) return read.error();
+      catalog_.set_stream_time(*read);
     }
     return book_.load(*store_);
   }
@@ -97,7 +105,7 @@ Status Ledger::take_all() {
 
 namespace {
 
-constexpr std::size_t kErasedAtATime = 50'000;  // rows looked at
+constexpr std::size_t kErasedAtATime = 50'000;     // rows looked at
 constexpr std::uint32_t kAlikeBeforeErasing = 60;  // checkpoints
 
 }  // namespace
@@ -120,6 +128,8 @@ Status Ledger::checkpoint() {
   book_.collect(batch);
   if (batch.entries.empty()) return store_->usable();
   if (const auto* error = failure()) return *error;
+  if (catalog_.stream_time() != kNoTime)
+    batch.put(kStreamTimeKey, encode_stream_time(catalog_.stream_time()));
   if (auto status = store_->write(batch); !status) return status;
   all_saved();
   make_room();
@@ -139,7 +149,8 @@ void Ledger::all_saved() {
 void Ledger::make_room() {
   if (!cache_full()) return;
   for (auto& [place, shard] : shards_) shard->refresh();
-  const double share = 0.75 * static_cast<double>(settings_.state.cache_bytes) / static_cast<double>(cached_bytes());
+  const double share =
+      0.75 * static_cast<double>(settings_.state.cache_bytes) / static_cast<double>(cached_bytes());
   for (auto& [place, shard] : shards_) {
     shard->evict(static_cast<std::uint64_t>(share * static_cast<double>(shard->cached_bytes())));
   }
@@ -166,7 +177,8 @@ const Error* Ledger::failure() const {
 
 bool Ledger::unsaved() const {
   line_.drain();
-  return book_.unsaved() || std::any_of(shards_.begin(), shards_.end(), [](const auto& entry) { return entry.second->unsaved(); });
+  return book_.unsaved() || std::any_of(shards_.begin(), shards_.end(),
+                                        [](const auto& entry) { return entry.second->unsaved(); });
 }
 
 std::size_t Ledger::dirty_rows() const {
@@ -192,7 +204,8 @@ void Ledger::look_for_split_prompts() {
   std::uint32_t left = kRowsAtATime;
   for (const auto& [place, shard] : shards_) {
     auto& next = looked_at_[shard.get()];
-    for (; next < shard->rows().size() && left > 0; ++next, --left) look_for_split_prompt(*shard, shard->rows()[next]);
+    for (; next < shard->rows().size() && left > 0; ++next, --left)
+      look_for_split_prompt(*shard, shard->rows()[next]);
   }
 }
 
@@ -204,8 +217,9 @@ void Ledger::look_for_split_prompt(const Shard& shard, const Row& row) {
     if (!index || *index >= looked_at_[other.get()] || row.erased || other->rows()[*index].erased) continue;
     ++split_.count;
     if (!split_.example.empty()) return;
-    split_.example = std::string(row.prompt) + " of " + catalog_.at(row.channel).eval_name + " on " + shard.topic() + "/" +
-                     std::to_string(shard.partition()) + " and " + place.first + "/" + std::to_string(place.second);
+    split_.example = std::string(row.prompt) + " of " + catalog_.at(row.channel).eval_name + " on " +
+                     shard.topic() + "/" + std::to_string(shard.partition()) + " and " + place.first + "/" +
+                     std::to_string(place.second);
     return;
   }
 }
@@ -227,8 +241,15 @@ void merge(MonitorSums& into, const MonitorSums& part) {
 MonitorMoment Ledger::moment(MonitorIndex index) const {
   line_.drain();
   const auto& monitor = *catalog_.monitors()[index];
-  MonitorMoment moment{monitor.config, catalog_.at(monitor.channel).eval_name, catalog_.at(monitor.channel).scorer,
-                       monitor.pool,   monitor.spec,  monitor.span, monitor.retired, {}, {}};
+  MonitorMoment moment{monitor.config,
+                       catalog_.at(monitor.channel).eval_name,
+                       catalog_.at(monitor.channel).scorer,
+                       monitor.pool,
+                       monitor.spec,
+                       monitor.span,
+                       monitor.retired,
+                       {},
+                       {}};
   moment.sums.pool = stats::PoolSums(monitor.spec);
   std::vector<const MonitorPart*> parts;
   for (const auto& [place, shard] : shards_) {
@@ -286,7 +307,8 @@ SeenRow see(const Row& row, const MonitorDef& monitor, const Catalog& catalog, b
   }
   if (row.routes == nullptr) return seen;
   for (const auto& decision : row.routes->decisions) {
-    if (view.fill_weights(decision, monitor, catalog)) seen.weights.emplace_back(decision.router, view.weights);
+    if (view.fill_weights(decision, monitor, catalog))
+      seen.weights.emplace_back(decision.router, view.weights);
   }
   return seen;
 }
@@ -312,7 +334,8 @@ Result<TableSnapshot> Ledger::snapshot(MonitorIndex index, std::size_t max_draw_
   std::vector<PlacedRow> rows;
   for (const auto& [place, shard] : shards_) {
     for (const auto& row : shard->rows()) {
-      if (row.channel == monitor.channel && (!monitor.slice || row.slice == *monitor.slice)) rows.push_back({&row, shard.get()});
+      if (row.channel == monitor.channel && (!monitor.slice || row.slice == *monitor.slice))
+        rows.push_back({&row, shard.get()});
     }
   }
   std::stable_sort(rows.begin(), rows.end(),
@@ -332,13 +355,15 @@ Result<TableSnapshot> Ledger::snapshot(MonitorIndex index, std::size_t max_draw_
     if (shard->rows_in_store() == 0) continue;
     auto& seen = stored[shard.get()];
     seen.resize(shard->rows().size());
-    auto status = shard->for_each_row(monitor.channel, [&](const Row& row, const std::deque<DrawTimes>& times) {
-      if (row.in_store) seen[row.index] = see(row, monitor, catalog_, with_draws, view, times);
-    });
+    auto status =
+        shard->for_each_row(monitor.channel, [&](const Row& row, const std::deque<DrawTimes>& times) {
+          if (row.in_store) seen[row.index] = see(row, monitor, catalog_, with_draws, view, times);
+        });
     if (!status) return status.error();
   }
   for (const auto& [row, shard] : rows) {
-    auto seen = row->in_store ? std::move(stored.at(shard)[row->index]) : see(*row, monitor, catalog_, with_draws, view, shard->times());
+    auto seen = row->in_store ? std::move(stored.at(shard)[row->index])
+                              : see(*row, monitor, catalog_, with_draws, view, shard->times());
     if (!seen.cells.empty()) append(snapshot, *row, std::move(seen), catalog_);
   }
   for (auto& [router, by_prompt] : snapshot.routers) by_prompt.resize(snapshot.table.prompts.size());

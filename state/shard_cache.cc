@@ -93,6 +93,7 @@ void Shard::erase_routes(Row& row) {
     if (catalog_.at({channel}).eval_name != eval) continue;
     Row* other = find_row({channel}, row.prompt);
     if (other == nullptr || other->routes == nullptr) continue;
+    if (!here(*other)) return;
     withdraw_routes(*other);
     touch(*other);
     for (const auto& decision : std::exchange(other->routes, nullptr)->decisions) {
@@ -136,7 +137,7 @@ Status Shard::fill_cells(Row& row, DecodedRow decoded) {
   for (auto& [policy, stored, times] : decoded.cells) {
     if (policy >= dictionary_.size()) return refuse("a cell names a policy that the dictionary lacks");
     const auto column = catalog_.stored_column(row.channel, dictionary_.name(policy));
-    if (!times.empty()) catalog_.heard(row.channel, column, times.latest());
+    if (!times.empty()) catalog_.known(row.channel, column, times.latest());
     if (settings_.state.retain.count() > 0 && !all_dated(stored, times)) catalog_.undated(row.channel, column);
     if (!times.empty()) stored.times = add_times(std::move(times));
     cell(row, column) = std::move(stored);

@@ -8,7 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Event draw(std::string_view eval, std::string_view prompt, std::string_view policy, std::uint64_t index, TimeMs time) {
+Event draw(std::string_view eval, std::string_view prompt, std::string_view policy, std::uint64_t index,
+           TimeMs time) {
   Event event;
   event.eval = eval;
   event.scorer = "scorer";
@@ -35,11 +36,17 @@ struct Fixture {
     ASSERT_TRUE(ledger->open());
     ASSERT_TRUE(ledger->take_partition("topic", 0));
   }
-  void apply(const Event& event) { ASSERT_NE(ledger->shard("topic", 0)->apply(event).applied, Applied::kRejected); }
+  void apply(const Event& event) {
+    ASSERT_NE(ledger->shard("topic", 0)->apply(event).applied, Applied::kRejected);
+  }
   void fill(std::string_view eval, std::string_view policy, TimeMs from, int prompts) {
     for (int p = 0; p < prompts; ++p) {
       for (std::uint64_t k = 0; k < 4; ++k) apply(draw(eval, "p" + std::to_string(p), policy, k, from + p));
     }
+  }
+  // A draw moves the stream's time by no more than 1/64 of the period.
+  void go_to(TimeMs time, std::string_view policy) {
+    for (std::uint64_t k = 9; k < 73; ++k) apply(draw("math", "p0", policy, k, time));
   }
   // A checkpoint needs something to write.
   void checkpoints(int count) {
@@ -76,7 +83,7 @@ TEST(Retain, ASilentPolicyLeavesPoolAndStore) {
     EXPECT_EQ(f.moment("math").pool, (std::vector<std::string>{"a", "b", "old"}));
     EXPECT_EQ(f.ledger->cells(), 90u);
 
-    f.apply(draw("math", "p0", "a", 9, 1'500));
+    f.go_to(1'500, "a");
     f.ledger->refresh();
     EXPECT_EQ(f.moment("math").pool, (std::vector<std::string>{"a", "b"})) << "it leaves the metrics at once";
     f.checkpoints(3);
@@ -86,12 +93,13 @@ TEST(Retain, ASilentPolicyLeavesPoolAndStore) {
     Fixture without(cache);
     without.fill("math", "a", 900, 30);
     without.fill("math", "b", 900, 30);
-    without.apply(draw("math", "p0", "a", 9, 1'500));
+    without.go_to(1'500, "a");
     without.ledger->refresh();
     EXPECT_EQ(f.moment("math").sums, without.moment("math").sums);
     f.open();
     f.ledger->refresh();
-    EXPECT_EQ(f.moment("math").sums, without.moment("math").sums) << "after a restart, too";
+    EXPECT_EQ(f.moment("math").pool, (std::vector<std::string>{"a", "b"})) << "after a restart, too";
+    EXPECT_EQ(f.moment("math").sums, without.moment("math").sums);
     EXPECT_EQ(f.ledger->cells(), 60u);
 
     f.apply(draw("math", "p1", "old", 0, 1'600));
@@ -135,7 +143,7 @@ TEST(Retain, AnEvalGoesWithItsLastPolicy) {
 TEST(Retain, AnEvalThatComesBackCountsAsANewOne) {
   Fixture f;
   f.fill("back", "a", 100, 5);
-  f.fill("stays", "a", 1'500, 5);
+  f.fill("stays", "a", 1'500, 30);
   f.checkpoints(70);
   EXPECT_TRUE(f.moment("back").retired);
   f.apply(draw("back", "p1", "a", 0, 1'600));
@@ -153,11 +161,76 @@ TEST(Retain, TheCapOfPoliciesIsOfThoseThatAreKept) {
   Fixture f;
   f.settings.max_policies = 2;
   f.fill("math", "step-1", 100, 3);
-  f.fill("math", "step-2", 1'500, 3);
+  f.fill("math", "step-2", 1'500, 30);
   auto third = draw("math", "p0", "step-3", 0, 1'500);
   EXPECT_EQ(f.ledger->shard("topic", 0)->apply(third).reason, "too_many_policies");
   f.checkpoints(70);
   EXPECT_EQ(f.ledger->shard("topic", 0)->apply(third).applied, Applied::kApplied);
+}
+
+TEST(Retain, AFewFromTheFutureEraseNothing) {
+  Fixture f;
+  f.fill("math", "old", 100, 30);
+  f.fill("math", "a", 900, 30);
+  for (std::uint64_t k = 0; k < 3; ++k) f.apply(draw("math", "p0", "a", 50 + k, 4'000'000'000'000));
+  f.checkpoints(70);
+  EXPECT_EQ(f.moment("math").pool, (std::vector<std::string>{"a", "old"}));
+  EXPECT_EQ(f.ledger->cells(), 60u);
+}
+
+TEST(Retain, AStreamThatBeginsInTheFutureComesDown) {
+  Fixture f;
+  f.apply(draw("math", "p0", "a", 99, 9'000));
+  f.fill("math", "old", 100, 150);
+  f.fill("math", "a", 900, 150);
+  f.checkpoints(70);
+  EXPECT_EQ(f.moment("math").pool, (std::vector<std::string>{"a", "old"}));
+  EXPECT_EQ(f.ledger->cells(), 300u);
+}
+
+TEST(Retain, RoutersOfAnotherScorerLeaveTheSumsFromTheStoreToo) {
+  for (const std::uint64_t cache : {std::uint64_t{512} << 20, std::uint64_t{2'000}}) {
+    Fixture f(cache);
+    for (const char* scorer : {"one", "two"}) {
+      auto& monitor = f.settings.monitors.emplace_back();
+      monitor.name = scorer;
+      monitor.eval = "gone";
+      monitor.scorer = scorer;
+      monitor.policies = {"a", "b"};
+    }
+    f.settings.monitors.emplace_back().name = "stays";
+    f.settings.monitors.back().eval = "stays";
+    f.settings.monitors.back().scorer = "scorer";
+    f.open();
+    for (int p = 0; p < 100; ++p) {
+      const auto prompt = "p" + std::to_string(p);
+      for (const char* scorer : {"one", "two"}) {
+        for (const char* policy : {"a", "b"}) {
+          auto event = draw("gone", prompt, policy, 0, 100);
+          event.scorer = scorer;
+          f.apply(event);
+        }
+      }
+      Event route;
+      route.kind = EventKind::kRoute;
+      route.eval = "gone";
+      route.prompt = prompt;
+      route.router = "knn";
+      const RouteWeight all[] = {{"a", 1.0}};
+      route.weights = all;
+      f.apply(route);
+    }
+    f.fill("stays", "a", 1'500, 30);
+    for (int step = 0; step < 70; ++step) {
+      f.checkpoints(1);
+      f.ledger->refresh();
+      for (MonitorIndex m = 0; m < f.ledger->monitor_count(); ++m) {
+        ASSERT_EQ(f.ledger->moment(m).sums, f.ledger->recount(m).value()) << cache << " " << step << " " << m;
+      }
+    }
+    EXPECT_EQ(f.keys(KeyKind::kRoute), 0u);
+    EXPECT_EQ(f.ledger->prompts(), 30u);
+  }
 }
 
 TEST(Retain, WhatHasNoTimeIsNeverErased) {
@@ -201,11 +274,14 @@ TEST(Retire, APolicyNotHeardOfLeavesThePoolAndStaysInTheState) {
   ASSERT_TRUE(ledger.take_partition("topic", 0));
   auto& shard = *ledger.shard("topic", 0);
   shard.apply(draw("math", "p", "old", 0, 100));
-  shard.apply(draw("math", "p", "new", 0, 1'100));
-  ledger.refresh();
+  const auto come = [&](TimeMs time) {
+    static std::uint64_t next = 0;
+    for (int k = 0; k < 70; ++k) shard.apply(draw("math", "p", "new", next++, time));
+    ledger.refresh();
+  };
+  come(1'100);
   EXPECT_EQ(ledger.moment(0).pool.size(), 2u) << "not yet";
-  shard.apply(draw("math", "p", "new", 1, 1'101));
-  ledger.refresh();
+  come(1'101);
   EXPECT_EQ(ledger.moment(0).pool, std::vector<std::string>{"new"});
   EXPECT_EQ(ledger.cells(), 2u);
   shard.apply(draw("math", "p", "old", 1, 1'102));
