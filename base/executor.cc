@@ -30,6 +30,7 @@ class ThreadExecutor final : public Executor {
   }
 
   void run(std::size_t count, const std::function<void(std::size_t)>& job) override {
+    if (count == 1) return job(0);  // nobody else need wake up
     {
       const std::lock_guard lock(mutex_);
       job_ = &job;

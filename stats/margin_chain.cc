@@ -5,6 +5,7 @@
 #include <set>
 
 #include "stats/autocorrelation.h"
+#include "stats/margin_bytes.h"
 #include "stats/margin_moves.h"
 #include "stats/redeal_sampler.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kStream = 0x4D47;  // margin chains
 constexpr std::uint64_t kPilotRounds = 320, kFewestPilotRounds = 40;
-constexpr double kLagCorrelation = 0.2;
+constexpr double kLagCorrelation = 0.25, kSlowLagCorrelation = 0.4;
 
 // The informative prompts, column by column, ordered by class (then as in the table).
 struct Rows {
@@ -67,9 +68,17 @@ class Chain {
         scores_(scores),
         constant_(constant),
         long_cycles_(long_cycles),
-        counts_(rows.counts),
         sums_(spec, 1),
         row_counts_(rows.pool) {
+    if (rows.common_trials && rows.count > 0) {
+      std::vector<std::uint32_t> trials;
+      for (const auto& column : rows.trials) trials.push_back(column[0]);
+      bytes_.emplace(rows.counts, std::move(trials));
+      const auto& pattern = scores[classes.classes[rows.class_of[0]].pattern];
+      if (ByteTable::can_score(spec, pattern)) bytes_scores_ = &pattern;
+    } else {
+      counts_ = rows.counts;
+    }
     for (std::size_t m = 0; m < rows.pool; ++m) {
       if (std::any_of(rows.trials[m].begin(), rows.trials[m].end(), [](auto n) { return n > 0; })) {
         columns_.push_back(m);
@@ -89,64 +98,49 @@ class Chain {
     for (std::size_t k = 0; k < rows_.count; ++k) move_along_cycle(random);
   }
 
-  TableStatistics statistics() {
-    TableScore score = constant_;
+  const TableStatistics& statistics() {
+    score_ = constant_;
+    if (bytes_scores_ != nullptr) {
+      bytes_->add_score(spec_, *bytes_scores_, score_);
+    } else {
+      add_rows();
+    }
+    statistics_of(score_, rows_.pool, classes_.prompts, statistics_);
+    return statistics_;
+  }
+
+ private:
+  void add_rows() {
     for (std::size_t i = 0, since = 0; i < rows_.count; ++i) {
-      for (std::size_t m = 0; m < rows_.pool; ++m) row_counts_[m] = counts_[m][i];
+      for (std::size_t m = 0; m < rows_.pool; ++m)
+        row_counts_[m] = bytes_ ? bytes_->count(m, i) : counts_[m][i];
       sums_.add(0, scores_[classes_.classes[rows_.class_of[i]].pattern], row_counts_.data());
       if (++since == ScoreAccumulator::kMaxRows || i + 1 == rows_.count) {
-        sums_.drain(0, score);
+        sums_.drain(0, score_);
         sums_.clear();
         since = 0;
       }
     }
-    return statistics_of(score, rows_.pool, classes_.prompts);
-  }
-
- private:
-  // All prompts but at most one, in pairs: a round-robin matching with a random turn.
-  template <typename Move>
-  void for_pairs(FastRandom& random, Move move) const {
-    const std::size_t odd = rows_.count - 1 + rows_.count % 2;
-    const std::size_t turn = bounded(random, odd);
-    std::size_t up = turn, down = turn;
-    for (std::size_t k = rows_.count % 2; k <= odd / 2; ++k) {
-      if (k > 0) {
-        up = up + 1 == odd ? 0 : up + 1;
-        down = down == 0 ? odd - 1 : down - 1;
-      }
-      move(up, k > 0 ? down : odd);
-    }
   }
 
   void update_columns(FastRandom& random, std::size_t a, std::size_t b) {
-    std::uint32_t *x = counts_[a].data(), *y = counts_[b].data();
-    if (rows_.common_trials) {
-      const std::size_t space = bath_.make_space(rows_.trials[a][0], rows_.trials[b][0]);
-      std::uint64_t bits = 0;
-      bool spare = false;
-      for_pairs(random, [&](std::size_t i, std::size_t j) {
-        bits = spare ? bits << 32 : random();
-        spare = !spare;
-        const std::uint32_t u = x[i] + y[i], w = x[j] + y[j], v = x[i] + x[j];
-        const auto drawn = bath_.draw_cached(space, static_cast<std::uint32_t>(bits >> 32), u, w, v);
-        x[i] = drawn;
-        y[i] = u - drawn;
-        x[j] = v - drawn;
-        y[j] = w - x[j];
-      });
+    const std::size_t turn = bounded(random, Matching::turns(rows_.count));
+    if (bytes_) {
+      bytes_->update(random, turn, a, b);
       return;
     }
+    std::uint32_t *x = counts_[a].data(), *y = counts_[b].data();
     const std::uint32_t *n = rows_.trials[a].data(), *o = rows_.trials[b].data();
-    for_pairs(random, [&](std::size_t i, std::size_t j) {
-      if (n[i] == 0 || o[i] == 0 || n[j] == 0 || o[j] == 0) return;
+    Matching matching(rows_.count, turn);
+    for (std::size_t i = 0, j = 0; matching.next(i, j);) {
+      if (n[i] == 0 || o[i] == 0 || n[j] == 0 || o[j] == 0) continue;
       const Margins2x2 m{n[i], o[i], n[j], o[j], x[i] + y[i], x[j] + y[j], x[i] + x[j]};
       const auto drawn = bath_.draw(random, m, x[i]);
       x[i] = drawn;
       y[i] = m.row_i - drawn;
       x[j] = m.column_a - drawn;
       y[j] = m.row_j - x[j];
-    });
+    }
   }
 
   // One draw along a cycle of 2r cells, r >= 3, chosen without looking at the counts.
@@ -184,7 +178,9 @@ class Chain {
   std::int64_t cycle_step(FastRandom& random, std::int64_t low, std::int64_t high, Ratio ratio) {
     const auto deviation = [&](std::int64_t step) {
       double curvature = 0;
-      const auto part = [](double count, double trials) { return 1 / (count + 1) + 1 / (trials - count + 1); };
+      const auto part = [](double count, double trials) {
+        return 1 / (count + 1) + 1 / (trials - count + 1);
+      };
       for (const auto& [i, up, down] : cycle_) {
         curvature += part(static_cast<double>(counts_[up][i] + step), rows_.trials[up][i]) +
                      part(static_cast<double>(counts_[down][i] - step), rows_.trials[down][i]);
@@ -194,7 +190,8 @@ class Chain {
     const auto log_weight = [&](std::int64_t step) {
       double sum = 0;
       for (const auto& [i, up, down] : cycle_) {
-        const auto c = static_cast<std::uint64_t>(counts_[up][i] + step), d = static_cast<std::uint64_t>(counts_[down][i] - step);
+        const auto c = static_cast<std::uint64_t>(counts_[up][i] + step),
+                   d = static_cast<std::uint64_t>(counts_[down][i] - step);
         sum -= log_factorial(c) + log_factorial(rows_.trials[up][i] - c) + log_factorial(d) +
                log_factorial(rows_.trials[down][i] - d);
       }
@@ -230,37 +227,42 @@ class Chain {
   const std::vector<PatternScores>& scores_;
   const TableScore& constant_;
   bool long_cycles_;
-  std::vector<std::vector<std::uint32_t>> counts_;
+  std::optional<ByteTable> bytes_;                  // where the rows have the same trials, few
+  const PatternScores* bytes_scores_ = nullptr;     // where it can score itself
+  std::vector<std::vector<std::uint32_t>> counts_;  // else; by policy, then row
   std::vector<std::size_t> columns_;
   ScoreAccumulator sums_;
+  TableScore score_;
+  TableStatistics statistics_;
   std::vector<std::uint32_t> row_counts_;
   std::vector<CycleStep> cycle_;
   std::vector<double> scratch_;
   HeatBath bath_;
 };
 
-// The first lag at which every series' autocorrelation has fallen to kLagCorrelation.
-std::uint64_t spacing_of(const NullSamples& pilot) {
+// The first lag at which every series' autocorrelation has fallen to what is allowed it.
+std::uint64_t spacing_of(const NullSamples& pilot, std::size_t chains) {
   std::uint64_t spacing = 1;
-  const auto look = [&](const std::vector<std::int64_t>& series) {
-    const auto correlation = autocorrelation(series, mean_of(series));
+  const auto look = [&](const std::vector<std::int64_t>& series, double allowed) {
+    const Autocorrelation correlation(series, chains);
+    if (correlation.constant()) return;
     std::uint64_t lag = 1;
-    while (lag < correlation.size() && correlation[lag] > kLagCorrelation) ++lag;
-    if (!correlation.empty()) spacing = std::max(spacing, lag);
+    while (lag < correlation.max_lag() && correlation.at(lag) > allowed) ++lag;
+    spacing = std::max(spacing, lag);
   };
   for (std::size_t t = 0; t < pilot.gap.size(); ++t) {
-    look(pilot.gap[t]);
-    look(pilot.disagreement[t]);
+    look(pilot.gap[t], kLagCorrelation);
+    look(pilot.disagreement[t], kLagCorrelation);
   }
-  look(pilot.pass_at_1_gap);
+  look(pilot.pass_at_1_gap, kSlowLagCorrelation);
   return spacing;
 }
 
 // Samples, spacing and burn-in that stay within the moves allowed.
-void plan(const Chain& pilot, const NullSamples& trace, const MarginChainOptions& options,
+void plan(std::uint64_t moves, std::uint64_t spacing, const MarginChainOptions& options,
           MarginChainResult& out, std::uint32_t& samples) {
-  out.rounds_per_sample = spacing_of(trace);
-  const std::uint64_t rounds = options.max_moves / std::max<std::uint64_t>(1, pilot.moves_a_round());
+  out.rounds_per_sample = spacing;
+  const std::uint64_t rounds = options.max_moves / moves;
   out.rounds_per_sample = std::clamp<std::uint64_t>(rounds / (2 * samples), 1, out.rounds_per_sample);
   constexpr std::uint32_t kFewest = 100;
   if (rounds < samples)
@@ -317,27 +319,28 @@ bool needs_long_cycles(const PromptClasses& classes) {
 
 namespace {
 
-// Runs the pilot towards equilibrium and gives its trace after that, a round each.
-NullSamples run_pilot(Chain& pilot, const ScoreSpec& spec, const MarginChainOptions& options) {
-  const std::uint64_t affordable = options.max_moves / 4 / pilot.moves_a_round();
-  const std::uint64_t rounds = std::clamp<std::uint64_t>(affordable, kFewestPilotRounds, kPilotRounds);
-  const std::uint64_t burn = rounds / 5;
-  NullSamples trace(spec.thresholds.size(), rounds - burn);
-  FastRandom random(options.seed, kStream, 1ull << 32);
-  for (std::uint64_t k = 0; k < rounds; ++k) {
-    pilot.round(random);
-    if (k >= burn) trace.put(k - burn, pilot.statistics());
-  }
-  return trace;
+// Runs the chains towards equilibrium; gives the spacing of their samples after that.
+std::uint64_t run_pilots(std::vector<Chain>& pilots, std::uint64_t rounds, const ScoreSpec& spec,
+                         std::uint64_t seed, Executor& executor) {
+  const std::uint64_t own = rounds / pilots.size(), burn = own / 5, kept = own - burn;
+  NullSamples trace(spec.thresholds.size(), kept * pilots.size());
+  executor.run(pilots.size(), [&](std::size_t k) {
+    FastRandom random(seed, kStream, (1ull << 32) | k);
+    for (std::uint64_t r = 0; r < own; ++r) {
+      pilots[k].round(random);
+      if (r >= burn) trace.put(k * kept + r - burn, pilots[k].statistics());
+    }
+  });
+  return spacing_of(trace, pilots.size());
 }
 
-// Independent chains from the pilot's end, each giving its share of the samples.
-void run_chains(const Chain& pilot, std::uint64_t seed, std::size_t samples, MarginChainResult& out,
-                Executor& executor) {
+// Independent chains from where the pilots are, each giving its share of the samples.
+void run_chains(const std::vector<Chain>& pilots, std::uint64_t seed, std::size_t samples,
+                MarginChainResult& out, Executor& executor) {
   const std::size_t share = samples / out.chains;
   executor.run(out.chains, [&](std::size_t k) {
     FastRandom random(seed, kStream, k);
-    Chain chain = pilot;
+    Chain chain = pilots[k % pilots.size()];
     for (std::uint64_t r = 0; r < out.burn_in_rounds; ++r) chain.round(random);
     for (std::size_t s = share * k; s < share * (k + 1); ++s) {
       for (std::uint64_t r = 0; r < out.rounds_per_sample; ++r) chain.round(random);
@@ -357,22 +360,27 @@ MarginChainResult sample_margin(const CountTable& table, const PromptClasses& cl
   for (const auto& pattern : classes.patterns) scores.emplace_back(spec, pattern, look_up);
   MarginChainResult out{NullSamples(spec.thresholds.size(), options.samples)};
   out.long_cycles = needs_long_cycles(classes);
-  Chain pilot(rows, classes, spec, scores, constant, out.long_cycles);
-  if (rows.count < 2 || pilot.moves_a_round() == 0) {  // nothing can move
+  std::vector<Chain> pilots;
+  pilots.emplace_back(rows, classes, spec, scores, constant, out.long_cycles);
+  const std::uint64_t moves = pilots[0].moves_a_round();
+  if (rows.count < 2 || moves == 0) {  // nothing can move
     out.chains = 1;
-    for (std::uint32_t k = 0; k < options.samples; ++k) out.samples.put(k, pilot.statistics());
+    for (std::uint32_t k = 0; k < options.samples; ++k) out.samples.put(k, pilots[0].statistics());
     measure(out, options.samples);
     return out;
   }
   out.chains = std::clamp<std::uint32_t>(options.chains, 1, options.samples);
-  const NullSamples trace = run_pilot(pilot, spec, options);
+  const std::uint64_t rounds =
+      std::clamp<std::uint64_t>(options.max_moves / 4 / moves, kFewestPilotRounds, kPilotRounds);
+  if (rounds == kPilotRounds) pilots.push_back(pilots[0]);
+  const std::uint64_t spacing = run_pilots(pilots, rounds, spec, options.seed, executor);
   std::uint32_t samples = options.samples;
-  plan(pilot, trace, options, out, samples);
+  plan(moves, spacing, options, out, samples);
   samples = (samples + out.chains - 1) / out.chains * out.chains;
   out.samples = NullSamples(spec.thresholds.size(), samples);
-  run_chains(pilot, options.seed, samples, out, executor);
-  out.sweeps_per_sample = static_cast<double>(out.rounds_per_sample * pilot.moves_a_round()) /
-                          static_cast<double>(rows.count * rows.pool);
+  run_chains(pilots, options.seed, samples, out, executor);
+  out.sweeps_per_sample =
+      static_cast<double>(out.rounds_per_sample * moves) / static_cast<double>(rows.count * rows.pool);
   measure(out, samples);
   return out;
 }

@@ -8,11 +8,12 @@
 // cycles of cells, which connect every table with these margins: every difference of two tables is a sum of
 // cycles that stay within the counts.
 //
-// Several independent chains start from the end of a pilot chain, which started from the observed table. The
-// spacing of samples is the first lag, in rounds, at which the pilot's autocorrelation of L, of D and of the
-// Pass@1 gap is at most 0.2 at every threshold; the burn-in of each chain is ten spacings and at least 16
-// rounds. The autocorrelation time of the samples is measured again and reported. max_moves bounds the work:
-// it shortens first the spacing, then the samples.
+// Several independent chains start from the ends of two pilot chains (large tables: of one), which started
+// from the observed table. The spacing of samples is the first lag, in rounds, at which the pilots'
+// autocorrelation of L, of D and of the Pass@1 gap (which forgets half as fast) is at most 0.25, 0.25 and 0.4
+// at every threshold; the burn-in of each chain is ten spacings and at least 16 rounds. The autocorrelation
+// time of the samples is measured again and reported. max_moves bounds the work: it shortens first the
+// spacing, then the samples.
 //
 // Empty: no informative prompt, or fewer than two policies, gives the observed table again and again.
 // Threads: pure. Cost: 10 ns a move between prompts with the same small trials, 0.1 us + the standard

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "stats/redeal_sampler.h"
 
@@ -27,10 +28,12 @@ double ratio_at(const Margins2x2& m, std::int64_t x) {
 
 double log_weight_at(const Margins2x2& m, std::int64_t x) {
   const auto part = [](std::int64_t count, std::int64_t trials) {
-    return log_factorial(static_cast<std::uint64_t>(count)) + log_factorial(static_cast<std::uint64_t>(trials - count));
+    return log_factorial(static_cast<std::uint64_t>(count)) +
+           log_factorial(static_cast<std::uint64_t>(trials - count));
   };
   const std::int64_t u = m.row_i, w = m.row_j, v = m.column_a;
-  return -(part(x, m.trials_ia) + part(u - x, m.trials_ib) + part(v - x, m.trials_ja) + part(w - v + x, m.trials_jb));
+  return -(part(x, m.trials_ia) + part(u - x, m.trials_ib) + part(v - x, m.trials_ja) +
+           part(w - v + x, m.trials_jb));
 }
 
 // About the law's deviation, from its curvature at x.
@@ -47,7 +50,8 @@ std::uint32_t HeatBath::draw(FastRandom& random, const Margins2x2& m, std::uint3
   const Support s = support_of(m);
   return static_cast<std::uint32_t>(draw_log_concave(
       random, s.low, s.high, start, scratch_, [&](std::int64_t x) { return ratio_at(m, x); },
-      [&](std::int64_t x) { return log_weight_at(m, x); }, [&](std::int64_t x) { return deviation_at(m, x); }));
+      [&](std::int64_t x) { return log_weight_at(m, x); },
+      [&](std::int64_t x) { return deviation_at(m, x); }));
 }
 
 std::size_t HeatBath::make_space(std::uint32_t trials_a, std::uint32_t trials_b) {
@@ -55,9 +59,64 @@ std::size_t HeatBath::make_space(std::uint32_t trials_a, std::uint32_t trials_b)
     if (spaces_[k].trials_a == trials_a && spaces_[k].trials_b == trials_b) return k;
   }
   const std::uint32_t rows = trials_a + trials_b + 1, columns = 2 * trials_a + 1;
-  spaces_.push_back({trials_a, trials_b, rows, columns, mask(trials_a == trials_b),
-                     std::vector<std::uint32_t>(std::size_t{rows} * rows * columns, 0)});
+  spaces_.push_back(
+      {trials_a, trials_b, rows, columns, std::vector<std::uint32_t>(std::size_t{rows} * rows * columns, 0)});
   return spaces_.size() - 1;
+}
+
+// Bytes in, bytes out, without branches: what a compiler makes vectors of.
+void HeatBath::draw(std::size_t space, Tables& tables, std::size_t count) {
+  Space& s = spaces_[space];
+  const std::uint8_t even = s.trials_a == s.trials_b ? 0xFF : 0;
+  Aims aims;
+  // Exchanging the rows maps x to column_a - x; exchanging columns of the same trials maps it to row - x.
+  // So a quarter of the laws serves all.
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint8_t u = tables.ia[k] + tables.ib[k], w = tables.ja[k] + tables.jb[k],
+                       v = tables.ia[k] + tables.ja[k], other = tables.ib[k] + tables.jb[k];
+    aims.row_i[k] = u;
+    aims.row_j[k] = w;
+    aims.column_a[k] = v;
+    aims.rows[k] = u > w ? 0xFF : 0;
+    aims.low[k] = u > w ? w : u;
+    aims.high[k] = u > w ? u : w;
+    const std::uint8_t columns = (v > other ? 0xFF : 0) & even;
+    aims.columns[k] = columns;
+    aims.column[k] = v ^ ((v ^ other) & columns);
+  }
+  const std::uint32_t rows = s.rows, columns = s.columns;
+  for (std::size_t k = 0; k < count; ++k)
+    aims.at[k] = (aims.low[k] * rows + aims.high[k]) * columns + aims.column[k];
+  draw_rows(s, aims, tables, count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint8_t x = aims.drawn[k], reflected = aims.low[k] - x,
+                       in_a = x ^ ((x ^ reflected) & aims.columns[k]), back = aims.column_a[k] - in_a,
+                       drawn = in_a ^ ((in_a ^ back) & aims.rows[k]);
+    tables.ia[k] = drawn;
+    tables.ib[k] = aims.row_i[k] - drawn;
+    const std::uint8_t ja = aims.column_a[k] - drawn;
+    tables.ja[k] = ja;
+    tables.jb[k] = aims.row_j[k] - ja;
+  }
+}
+
+// Of the smaller row and column.
+void HeatBath::draw_rows(Space& space, Aims& aims, const Tables& tables, std::size_t count) {
+  Tables::Each<std::uint32_t> fraction;
+  for (std::size_t k = 0; k < count; ++k) {
+    std::uint32_t& slot = space.slots[aims.at[k]];
+    if (slot == 0) slot = build(space, aims.low[k], aims.high[k], aims.column[k]);
+    const std::uint64_t shifted = static_cast<std::uint64_t>(tables.number[k]) << (slot & 15);
+    aims.at[k] = (slot >> 4) + static_cast<std::uint32_t>(shifted >> 32);
+    fraction[k] = static_cast<std::uint32_t>(shifted);
+  }
+  const std::uint32_t* packed = packed_.data();
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint32_t entry = packed[aims.at[k]], top = fraction[k] >> 16;
+    bool other = top >= entry >> 16;
+    if (top == entry >> 16) other = (fraction[k] & 0xFFFF) >= low_bits_[aims.at[k]];
+    aims.drawn[k] = static_cast<std::uint8_t>(entry >> (other ? 0 : 8));
+  }
 }
 
 std::uint32_t HeatBath::build(const Space& space, std::uint32_t row_i, std::uint32_t row_j,
@@ -65,12 +124,12 @@ std::uint32_t HeatBath::build(const Space& space, std::uint32_t row_i, std::uint
   const Margins2x2 m{space.trials_a, space.trials_b, space.trials_a, space.trials_b, row_i, row_j, column_a};
   const Support s = support_of(m);
   const std::uint32_t bits = alias_bits(static_cast<std::uint64_t>(s.high - s.low + 1));
-  std::vector<double> weights{1.0};
-  for (auto x = s.low; x < s.high; ++x) weights.push_back(weights.back() * ratio_at(m, x));
-  std::vector<AliasEntry> row(std::size_t{1} << bits);
-  build_alias_row(weights, static_cast<std::uint32_t>(s.low), row.data(), bits);
+  scratch_.assign(1, 1.0);
+  for (auto x = s.low; x < s.high; ++x) scratch_.push_back(scratch_.back() * ratio_at(m, x));
+  std::array<AliasEntry, 64> row;
+  build_alias_row(scratch_, static_cast<std::uint32_t>(s.low), row.data(), bits);
   const auto first = static_cast<std::uint32_t>(packed_.size());
-  for (const auto& entry : row) {
+  for (const auto& entry : std::span(row).first(std::size_t{1} << bits)) {
     packed_.push_back((entry.keep & 0xFFFF0000) | (std::uint32_t{entry.own} << 8) | entry.alias);
     low_bits_.push_back(static_cast<std::uint16_t>(entry.keep & 0xFFFF));
   }

@@ -4,6 +4,7 @@
 // Source: statistics.md section 5.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -25,48 +26,33 @@ class HeatBath {
   // `start` is any possible value.
   std::uint32_t draw(FastRandom& random, const Margins2x2& m, std::uint32_t start);
 
-  // The same for two rows of the same trials (of column a, of column b; at most kCachedTrials), from a table
-  // built at first use; `number` is uniform on 32 bits. `space` is an index from make_space().
+  // The same for many pairs of rows at once, all of the same trials (of column a, of column b; at most
+  // kCachedTrials): the first `count` tables of `tables` are drawn anew, each by its uniform number, from
+  // laws that are worked out at first use. `space` is an index from make_space().
   static constexpr std::uint32_t kCachedTrials = 32;
   std::size_t make_space(std::uint32_t trials_a, std::uint32_t trials_b);
-  std::uint32_t draw_cached(std::size_t space, std::uint32_t number, std::uint32_t row_i, std::uint32_t row_j,
-                            std::uint32_t column_a) {
-    Space& s = spaces_[space];
-    // Exchanging the rows maps x to column_a - x; exchanging columns of the same trials maps it to row - x.
-    // So a quarter of the tables serves all. Masks, not branches: all ones, or none.
-    const std::uint32_t rows = mask(row_i > row_j), flip = (row_i ^ row_j) & rows;
-    const std::uint32_t low = row_i ^ flip, high = row_j ^ flip, column_b = row_i + row_j - column_a;
-    const std::uint32_t columns = mask(column_a > column_b) & s.even;
-    const std::uint32_t column = column_a ^ ((column_a ^ column_b) & columns);
-    std::uint32_t& slot = s.slots[(low * s.rows + high) * s.columns + column];
-    if (slot == 0) slot = build(s, low, high, column);
-    const std::uint32_t x = pick(slot, number);
-    const std::uint32_t in_a = reflect(x, low, columns);
-    return reflect(in_a, column_a, rows);
-  }
+  struct Tables {
+    static constexpr std::size_t kMost = 256;
+    template <typename T>
+    using Each = std::array<T, kMost>;
+    Each<std::uint8_t> ia, ib, ja, jb;
+    Each<std::uint32_t> number;
+  };
+  void draw(std::size_t space, Tables& tables, std::size_t count);
 
  private:
   // Packed alias rows: the upper 16 bits of `keep`, own and alias in 8 bits each; the lower 16 bits of `keep`
   // lie apart and are looked at once in 65,536 draws.
   struct Space {
-    std::uint32_t trials_a, trials_b, rows, columns, even;
+    std::uint32_t trials_a, trials_b, rows, columns;
     std::vector<std::uint32_t> slots;  // (first entry) * 16 + bits; 0: not built yet
   };
-  static std::uint32_t mask(bool set) { return 0u - static_cast<std::uint32_t>(set); }
-  // total - x where the mask is set, else x.
-  static std::uint32_t reflect(std::uint32_t x, std::uint32_t total, std::uint32_t set) {
-    return ((x ^ set) - set) + (total & set);
-  }
-  std::uint32_t pick(std::uint32_t slot, std::uint32_t number) const {
-    const std::uint64_t shifted = static_cast<std::uint64_t>(number) << (slot & 15);
-    const std::size_t at = (slot >> 4) + (shifted >> 32);
-    const std::uint32_t entry = packed_[at], fraction = static_cast<std::uint32_t>(shifted),
-                        top = fraction >> 16;
-    std::uint32_t other = mask(top >= entry >> 16);
-    if (top == entry >> 16) other = mask((fraction & 0xFFFF) >= low_bits_[at]);
-    const std::uint32_t own = (entry >> 8) & 0xFF;
-    return own ^ ((own ^ (entry & 0xFF)) & other);
-  }
+  // Where the laws of the tables lie, and what leads from the law to the table.
+  struct Aims {
+    Tables::Each<std::uint8_t> row_i, row_j, column_a, low, high, column, rows, columns, drawn;
+    Tables::Each<std::uint32_t> at;
+  };
+  void draw_rows(Space& space, Aims& aims, const Tables& tables, std::size_t count);
   std::uint32_t build(const Space& space, std::uint32_t row_i, std::uint32_t row_j, std::uint32_t column_a);
 
   std::vector<Space> spaces_;

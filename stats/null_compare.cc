@@ -35,21 +35,25 @@ NullComparison compare_with_samples(std::int64_t observed, std::span<const std::
   out.method = "monte-carlo";
   out.samples = samples.size();
   out.observed = static_cast<double>(observed) / scale;
-  std::vector<std::int64_t> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
   long double sum = 0;
-  for (const auto x : sorted) sum += static_cast<long double>(x);
-  out.mean = static_cast<double>(sum / static_cast<long double>(sorted.size())) / scale;
-  out.p05 = static_cast<double>(sorted[quantile_index(sorted.size(), kLow)]) / scale;
-  out.p95 = static_cast<double>(sorted[quantile_index(sorted.size(), kHigh)]) / scale;
-  const auto first_upper = std::lower_bound(sorted.begin(), sorted.end(), observed - tolerance);
-  const auto last_lower = std::upper_bound(sorted.begin(), sorted.end(), observed + tolerance);
-  const auto upper = static_cast<std::size_t>(sorted.end() - first_upper);
-  const auto lower = static_cast<std::size_t>(last_lower - sorted.begin());
-  out.p_upper = tail(upper, sorted.size());
-  out.p_lower = tail(lower, sorted.size());
-  out.fraction_upper = static_cast<double>(upper) / static_cast<double>(sorted.size());
-  out.fraction_lower = static_cast<double>(lower) / static_cast<double>(sorted.size());
+  std::size_t upper = 0, lower = 0;
+  for (const auto x : samples) {
+    sum += static_cast<long double>(x);
+    upper += x >= observed - tolerance;
+    lower += x <= observed + tolerance;
+  }
+  out.mean = static_cast<double>(sum / static_cast<long double>(samples.size())) / scale;
+  std::vector<std::int64_t> ordered(samples.begin(), samples.end());
+  const auto low = ordered.begin() + static_cast<std::ptrdiff_t>(quantile_index(ordered.size(), kLow));
+  const auto high = ordered.begin() + static_cast<std::ptrdiff_t>(quantile_index(ordered.size(), kHigh));
+  std::nth_element(ordered.begin(), high, ordered.end());
+  std::nth_element(ordered.begin(), low, high + 1);
+  out.p05 = static_cast<double>(*low) / scale;
+  out.p95 = static_cast<double>(*high) / scale;
+  out.p_upper = tail(upper, samples.size());
+  out.p_lower = tail(lower, samples.size());
+  out.fraction_upper = static_cast<double>(upper) / static_cast<double>(samples.size());
+  out.fraction_lower = static_cast<double>(lower) / static_cast<double>(samples.size());
   out.excess = out.observed - out.mean;
   return out;
 }

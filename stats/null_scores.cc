@@ -38,28 +38,34 @@ ScoreSpec make_score_spec(const PromptClasses& classes, std::span<const double> 
 
 TableStatistics statistics_of(const TableScore& score, std::size_t pool_size, std::uint64_t prompts) {
   TableStatistics out;
+  statistics_of(score, pool_size, prompts, out);
+  return out;
+}
+
+void statistics_of(const TableScore& score, std::size_t pool_size, std::uint64_t prompts,
+                   TableStatistics& out) {
   const auto pairs = static_cast<std::int64_t>(pool_size * (pool_size - (pool_size > 0)) / 2);
-  std::vector<std::uint32_t> sorted(pool_size);
+  for (auto* each :
+       {&out.gap, &out.disagreement, &out.oracle_minus_mixture, &out.rise, &out.oracle, &out.best}) {
+    each->resize(score.any.size());
+  }
   for (std::size_t t = 0; t < score.any.size(); ++t) {
     const auto* policy = score.policy.data() + t * pool_size;
-    std::copy(policy, policy + pool_size, sorted.begin());
-    std::sort(sorted.begin(), sorted.end());
+    out.sorted.assign(policy, policy + pool_size);
+    std::sort(out.sorted.begin(), out.sorted.end());
     std::int64_t best_of_pairs = 0;
-    for (std::size_t r = 0; r < pool_size; ++r) best_of_pairs += static_cast<std::int64_t>(r) * sorted[r];
-    const std::int64_t best = pool_size == 0 ? 0 : sorted.back();
-    const std::int64_t gap = score.any[t] - best;
+    for (std::size_t r = 0; r < pool_size; ++r) best_of_pairs += static_cast<std::int64_t>(r) * out.sorted[r];
     const auto pair_unions =
         pairs * static_cast<std::int64_t>(prompts) - static_cast<std::int64_t>(score.uncovered_pairs[t]);
-    out.gap.push_back(gap);
-    out.disagreement.push_back(static_cast<std::int64_t>(score.any[t]) - score.all[t]);
-    out.oracle_minus_mixture.push_back(static_cast<std::int64_t>(score.any[t]) - score.mixture[t]);
-    out.rise.push_back(pairs * gap - (pair_unions - best_of_pairs));
-    out.oracle.push_back(score.any[t]);
-    out.best.push_back(best);
+    out.oracle[t] = score.any[t];
+    out.best[t] = pool_size == 0 ? 0 : out.sorted.back();
+    out.gap[t] = out.oracle[t] - out.best[t];
+    out.disagreement[t] = out.oracle[t] - score.all[t];
+    out.oracle_minus_mixture[t] = out.oracle[t] - score.mixture[t];
+    out.rise[t] = pairs * out.gap[t] - (pair_unions - best_of_pairs);
   }
   const auto best_mean = score.value.empty() ? 0 : *std::max_element(score.value.begin(), score.value.end());
   out.pass_at_1_gap = static_cast<std::int64_t>(score.best_value - best_mean);
-  return out;
 }
 
 PatternScores::PatternScores(const ScoreSpec& spec, const TrialPattern& pattern, bool look_up)

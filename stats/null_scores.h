@@ -42,8 +42,12 @@ struct TableStatistics {
   std::vector<std::int64_t> gap, disagreement, oracle_minus_mixture, rise;  // by threshold
   std::vector<std::int64_t> oracle, best;                                   // by threshold
   std::int64_t pass_at_1_gap = 0;                                           // times scale * prompts
+  std::vector<std::uint32_t> sorted;                                        // scratch
 };
 TableStatistics statistics_of(const TableScore& score, std::size_t pool_size, std::uint64_t prompts);
+// The same into `out`, whose memory is used again.
+void statistics_of(const TableScore& score, std::size_t pool_size, std::uint64_t prompts,
+                   TableStatistics& out);
 
 // How the cells of one pattern score. Cells of few trials are looked up, others compared.
 class PatternScores {

@@ -25,7 +25,8 @@ constexpr double kAffordableDraws = 2e9, kAffordableInverted = 1e7;
 constexpr std::uint32_t kFewestReplicates = 50, kFewestInverted = 20, kMixtureReplicates = 24;
 constexpr double kExactCost = 4e9;
 constexpr std::uint64_t kCachedMoves = 400'000'000, kUncachedMoves = 60'000'000, kWideMoves = 6'000'000;
-constexpr double kWideTrials = 2'000;  // trials of a cell, on average, from which a move is drawn by rejection
+constexpr double kWideTrials =
+    2'000;  // trials of a cell, on average, from which a move is drawn by rejection
 constexpr std::size_t kNormalDraws = 16'384, kNormalDrawsWide = 4'096, kWidePool = 64;
 
 class Comparison {
@@ -142,8 +143,9 @@ class Comparison {
 
   void redeal_sampled() {
     const std::uint32_t replicates = options_.redeal == NullRoute::kSampled ? options_.replicates
-                                     : rows_are_looked_up() ? affordable(kAffordableDraws, kFewestReplicates)
-                                                            : affordable(kAffordableInverted, kFewestInverted);
+                                     : rows_are_looked_up()
+                                         ? affordable(kAffordableDraws, kFewestReplicates)
+                                         : affordable(kAffordableInverted, kFewestInverted);
     const NullSamples samples = sample_redeal(classes_, spec_, replicates, options_.seed, executor_);
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
       auto& at = out_.thresholds[t];
@@ -163,8 +165,18 @@ class Comparison {
     double cost = 0;
     for (const auto& pattern : classes_.patterns) cost += redeal_exact_cost(pattern);
     if (cost * static_cast<double>(thresholds_.size()) > kExactCost) return;
+    std::vector<RedealExact> exact_of(thresholds_.size());
+    if (classes_.patterns.size() < thresholds_.size()) {
+      executor_.run(thresholds_.size(), [&](std::size_t t) {
+        InlineExecutor here;
+        exact_of[t] = redeal_exact(classes_, thresholds_[t], here);
+      });
+    } else {
+      for (std::size_t t = 0; t < thresholds_.size(); ++t)
+        exact_of[t] = redeal_exact(classes_, thresholds_[t], executor_);
+    }
     for (std::size_t t = 0; t < thresholds_.size(); ++t) {
-      const RedealExact exact = redeal_exact(classes_, thresholds_[t], executor_);
+      const RedealExact& exact = exact_of[t];
       auto& at = out_.thresholds[t];
       at.disagreement.redeal =
           compare_with_indicators(observed_.disagreement[t], exact.disagreement, 0, prompts_);

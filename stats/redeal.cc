@@ -4,13 +4,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "stats/byte_scores.h"
 #include "stats/redeal_sampler.h"
 
 namespace gapwatch::stats {
 namespace {
 
-constexpr std::uint32_t kStream = 0x5244;  // re-deal samples
-constexpr std::size_t kBlock = 256;        // replicates that share a random stream of a prompt
+constexpr std::uint32_t kStream = 0x5244;            // re-deal samples
+constexpr std::size_t kBlock = ByteScores::kTables;  // replicates that share a random stream of a prompt
 constexpr std::size_t kSharedTableBytes = 64u << 20;
 
 // ---- Exact probabilities ----
@@ -220,12 +221,13 @@ std::vector<PatternJob> pattern_jobs(const PromptClasses& classes) {
 class ReplicateRange {
  public:
   ReplicateRange(const PromptClasses& classes, const ScoreSpec& spec, std::uint64_t seed, std::size_t begin,
-                 std::size_t end)
+                 std::size_t end, const TrialPattern* only)
       : classes_(classes),
         seed_(seed),
         begin_(begin),
         end_(end),
         sums_(spec, end - begin),
+        bytes_(only != nullptr ? std::make_unique<ByteScores>(spec, *only) : nullptr),
         totals_(classes.informative() > ScoreAccumulator::kMaxRows ? end - begin : 0, empty_score(spec)),
         counts_(spec.pool_size) {}
 
@@ -235,22 +237,36 @@ class ReplicateRange {
     for (std::size_t k = job.first_class; k < job.last_class; ++k) {
       for (std::uint64_t i = 0; i < classes_.classes[k].prompts; ++i) {
         add_prompt(job, classes_.classes[k].successes, prompt++);
+        if (bytes_) continue;
         if (++rows_ == ScoreAccumulator::kMaxRows) drain();
       }
     }
   }
 
   void finish(const TableScore& constant, NullSamples& out) {
+    TableScore score;
+    TableStatistics statistics;
     for (std::size_t r = begin_; r < end_; ++r) {
-      TableScore score = constant;
-      sums_.drain(r - begin_, score);
+      score = constant;
+      if (bytes_) {
+        bytes_->drain(r - begin_, score);
+      } else {
+        sums_.drain(r - begin_, score);
+      }
       if (!totals_.empty()) add_score(score, totals_[r - begin_]);
-      out.put(r, statistics_of(score, classes_.pool_size, classes_.prompts));
+      statistics_of(score, classes_.pool_size, classes_.prompts, statistics);
+      out.put(r, statistics);
     }
   }
 
  private:
   void add_prompt(const PatternJob& job, std::uint64_t successes, std::uint64_t prompt) {
+    if (bytes_) {
+      FastRandom random(seed_, kStream, (prompt << 24) | (begin_ / kBlock));
+      job.sampler->draw(random, successes, end_ - begin_, *bytes_);
+      bytes_->add();
+      return;
+    }
     for (std::size_t block = begin_; block < end_; block += kBlock) {
       FastRandom random(seed_, kStream, (prompt << 24) | (block / kBlock));
       for (std::size_t r = block; r < std::min(block + kBlock, end_); ++r) {
@@ -270,6 +286,7 @@ class ReplicateRange {
   std::uint64_t seed_;
   std::size_t begin_, end_;
   ScoreAccumulator sums_;
+  std::unique_ptr<ByteScores> bytes_;  // in place of sums_
   std::vector<TableScore> totals_;
   std::vector<std::uint32_t> counts_;
   std::size_t rows_ = 0;
@@ -296,8 +313,12 @@ NullSamples sample_redeal(const PromptClasses& classes, const ScoreSpec& spec, s
   if (shared) executor.run(jobs.size(), [&](std::size_t k) { jobs[k].prepare(classes, spec); });
   // Tables that cannot be kept are built anew by every range of replicates: then there are few ranges.
   const std::size_t range = shared ? kBlock : kBlock * ((replicates + 4 * kBlock - 1) / (4 * kBlock));
+  const bool bytes = jobs.size() == 1 && shared && jobs[0].sampler->in_bytes() &&
+                     ByteScores::can(spec, classes.patterns[jobs[0].pattern]);
+  const TrialPattern* only = bytes ? &classes.patterns[jobs[0].pattern] : nullptr;
   executor.run((replicates + range - 1) / range, [&](std::size_t k) {
-    ReplicateRange tables(classes, spec, seed, k * range, std::min<std::size_t>((k + 1) * range, replicates));
+    ReplicateRange tables(classes, spec, seed, k * range, std::min<std::size_t>((k + 1) * range, replicates),
+                          only);
     for (const auto& job : jobs) {
       if (shared) {
         tables.add(job);

@@ -18,9 +18,11 @@ std::vector<double> small_log_factorials() {
   return table;
 }
 
-std::uint64_t hypergeometric_wide(FastRandom& random, std::uint64_t total, std::uint64_t successes, std::uint64_t draws,
-                                  std::uint64_t low, std::uint64_t high, std::uint64_t mode, double deviation) {
-  const double n = static_cast<double>(total), s = static_cast<double>(successes), d = static_cast<double>(draws);
+std::uint64_t hypergeometric_wide(FastRandom& random, std::uint64_t total, std::uint64_t successes,
+                                  std::uint64_t draws, std::uint64_t low, std::uint64_t high,
+                                  std::uint64_t mode, double deviation) {
+  const double n = static_cast<double>(total), s = static_cast<double>(successes),
+               d = static_cast<double>(draws);
   const auto ratio = [&](std::int64_t x) {
     const double k = static_cast<double>(x);
     return (s - k) * (d - k) / ((k + 1) * (n - s - d + k + 1));
@@ -44,7 +46,8 @@ std::uint64_t hypergeometric_from_mode(FastRandom& random, std::uint64_t total, 
   const double peak = std::floor((d + 1) * (s + 1) / (n + 2));
   const auto mode = std::clamp(static_cast<std::uint64_t>(peak), low, high);
   const double deviation = std::sqrt(d * (s / n) * (1 - s / n) * (1 - d / n));
-  if (deviation > kWideDeviation) return hypergeometric_wide(random, total, successes, draws, low, high, mode, deviation);
+  if (deviation > kWideDeviation)
+    return hypergeometric_wide(random, total, successes, draws, low, high, mode, deviation);
   const auto choose = [](std::uint64_t a, std::uint64_t b) {
     return log_factorial(a) - log_factorial(b) - log_factorial(a - b);
   };
@@ -197,6 +200,30 @@ void RowSampler::draw_by_inversion(FastRandom& random, std::uint64_t successes, 
     left -= count;
   }
   counts[last_] = static_cast<std::uint32_t>(left);
+}
+
+void RowSampler::draw(FastRandom& random, std::uint64_t successes, std::size_t tables, ByteScores& to) const {
+  std::array<std::uint32_t, ByteScores::kTables> left, numbers;
+  left.fill(static_cast<std::uint32_t>(successes));
+  FastRandom own = random;             // its state in registers
+  for (const Stage stage : stages_) {  // a copy: bytes that are written could be anything's
+    for (std::size_t r = 0; r < tables; r += 2) {
+      const std::uint64_t bits = own();
+      numbers[r] = static_cast<std::uint32_t>(bits >> 32);
+      numbers[r + 1] = static_cast<std::uint32_t>(bits);
+    }
+    std::uint8_t* counts = to.counts(stage.policy);
+    const AliasEntry* rows = entries_.data() + stage.first;
+    for (std::size_t r = 0; r < tables; ++r) {
+      const AliasEntry* row = rows + (static_cast<std::size_t>(left[r] - stage.least) << stage.bits);
+      const std::uint32_t count = alias_pick(row, stage.bits, numbers[r]);
+      counts[r] = static_cast<std::uint8_t>(count);
+      left[r] -= count;
+    }
+  }
+  random = own;
+  std::uint8_t* last = to.counts(last_);
+  for (std::size_t r = 0; r < tables; ++r) last[r] = static_cast<std::uint8_t>(left[r]);
 }
 
 }  // namespace gapwatch::stats

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "stats/byte_scores.h"
 #include "stats/null_alias.h"
 #include "stats/null_classes.h"
 
@@ -59,6 +60,12 @@ class RowSampler {
     }
     counts[last_] = left;
   }
+
+  // The same for the next row of `tables` tables at once.
+  bool in_bytes() const {
+    return tables_built_;
+  }  // whether it can be; trials are at most ByteScores::kMostTrials
+  void draw(FastRandom& random, std::uint64_t successes, std::size_t tables, ByteScores& to) const;
 
  private:
   struct Stage {
