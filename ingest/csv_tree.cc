@@ -42,12 +42,12 @@ class Cutter {
   std::optional<std::string_view> quoted() {
     std::size_t end = 1;
     bool doubled = false;
-    for (;; ++end) {
+    for (;;) {
       end = left_.find('"', end);
       if (end == left_.npos) return fail("a quote does not end");
       if (end + 1 == left_.size() || left_[end + 1] != '"') break;
       doubled = true;
-      ++end;
+      end += 2;
     }
     auto cell = left_.substr(1, end - 1);
     left_.remove_prefix(end + 1);
