@@ -23,6 +23,10 @@ if(GAPWATCH_SANITIZE)
   target_link_options(gapwatch_flags INTERFACE -fsanitize=${GAPWATCH_SANITIZE})
 endif()
 
+if(GAPWATCH_FUZZ)  # the fuzzer is led by what an input makes our code do
+  target_compile_options(gapwatch_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 if(GAPWATCH_SANITIZE STREQUAL "thread")  # librdkafka's threads, made visible to it
   add_library(gapwatch_c11_threads SHARED ${CMAKE_SOURCE_DIR}/tests/support/c11_threads_tsan.c)
   target_compile_options(gapwatch_c11_threads PRIVATE -fsanitize=thread)
