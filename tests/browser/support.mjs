@@ -63,3 +63,37 @@ export async function screenshots(page, name) {
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1280, height: 900 });
 }
+
+// Opens a page of its own and says how much script ran, in milliseconds, until something was painted, and until the
+// sentence that answers stood there.
+export async function scriptUntil(browser, url) {
+  const page = await browser.newPage();
+  await page.addInitScript(() => {
+    new MutationObserver((_, observer) => {
+      if (document.querySelector(".answer .says") === null) return;
+      performance.mark("answered");
+      observer.disconnect();
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await browser.startTracing(page, { categories: ["devtools.timeline", "loading", "blink.user_timing", "v8", "disabled-by-default-v8.compile"] });
+  await page.goto(url);
+  await page.waitForSelector(".answer .says");
+  const { traceEvents } = JSON.parse(await browser.stopTracing());
+  await page.close();
+  const mark = (name) => traceEvents.filter((event) => event.name === name).map((event) => event).at(-1);
+  const answered = mark("answered");
+  const painted = traceEvents.find((event) => event.name === "firstContentfulPaint" && event.pid === answered.pid);
+  const kScript = new Set(["EvaluateScript", "FunctionCall", "v8.compile", "v8.compileModule", "v8.evaluateModule", "RunMicrotasks", "FireAnimationFrame", "TimerFire", "EventDispatch"]);
+  const spans = traceEvents.filter((event) => event.ph === "X" && kScript.has(event.name) && event.pid === answered.pid && event.tid === answered.tid)
+    .map(({ ts, dur }) => [ts, ts + dur]).sort((a, b) => a[0] - b[0]);
+  const until = (end) => {
+    let sum = 0, reached = 0;
+    for (const [from, to] of spans) {
+      const begin = Math.max(from, reached), stop = Math.min(to, end);
+      if (stop > begin) sum += stop - begin;
+      reached = Math.max(reached, to);
+    }
+    return sum / 1000;
+  };
+  return { painted: until(painted.ts), answered: until(answered.ts) };
+}

@@ -72,6 +72,7 @@ export class HistoryCards {
   private readonly buttons: HTMLButtonElement[] = [];
   private samples: Sample[] = [];
   private monitor: Monitor | null = null;
+  private stale = false;
 
   constructor(look: (range: number) => void) {
     const ranges = html("span", { class: "ranges", role: "group", "aria-label": "How far back" }, kRanges.map(([name, range], index) => {
@@ -101,12 +102,17 @@ export class HistoryCards {
     this.draw();
   }
 
+  // What is drawn is of this monitor from now on; drawn it is by refresh().
   show(monitor: Monitor) {
     const other = this.monitor?.name !== monitor.name;
     if (other) this.samples = [];
     const before = this.monitor;
     this.monitor = monitor;
-    if (other || before?.evaluation?.at !== monitor.evaluation?.at) this.draw();
+    if (other || before?.evaluation?.at !== monitor.evaluation?.at) this.stale = true;
+  }
+
+  refresh() {
+    if (this.stale) this.draw();
   }
 
   redraw() {
@@ -117,6 +123,7 @@ export class HistoryCards {
   draw() {
     const m = this.monitor;
     if (m === null) return;
+    this.stale = false;
     const width = Math.max(260, inner(this.gap.element.parentElement)), tau = this.tau();
     this.gap.show(gapPicture(this.samples, tau), width);
     this.evidence.show(evidencePicture(this.samples, m), width);

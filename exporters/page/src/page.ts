@@ -38,7 +38,10 @@ function draw(slot: HTMLElement, data: unknown, build: () => Child | Child[]) {
   const focused = focusable(slot).indexOf(document.activeElement as HTMLElement);
   slot.replaceChildren(...html("div", {}, build()).childNodes);
   for (const item of slot.querySelectorAll("details")) item.open = open.has(item.dataset["key"]);
-  [...slot.querySelectorAll(".scroll")].forEach((item, index) => item.scrollTo(aside[index]?.[0] ?? 0, aside[index]?.[1] ?? 0));
+  [...slot.querySelectorAll(".scroll")].forEach((item, index) => {
+    const [left, top] = aside[index] ?? [0, 0];
+    if (left > 0 || top > 0) item.scrollTo(left, top);  // asks for the layout
+  });
   if (focused >= 0) focusable(slot)[focused]?.focus({ preventScroll: true });
 }
 
@@ -80,17 +83,33 @@ history.element.hidden = true;
 
 const chartWidth = (slot: HTMLElement) => Math.max(260, (slot.clientWidth || 560) - (window.innerWidth <= 760 ? 26 : 38));
 
+let waiting = false;  // for the answer to be painted
+
+// The answer at once; what it rests on when that has been painted.
 function drawMonitor() {
   const m = monitor;
   if (m === null) return;
   document.title = `${m.state === "evidence" ? "▲ " : ""}${m.name} · gapwatch`;
+  history.show(m);
+  draw(slots.answer, [m, promptsTaken], () => answer(m, prompts));
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => setTimeout(() => {
+    waiting = false;
+    if (monitor !== null) drawFigures(monitor);
+  }));
+}
+
+function drawFigures(m: Monitor) {
   history.element.hidden = false;
+  // Widths before anything is drawn: every one asked for after would lay the page out again.
+  const width = { gaps: chartWidth(slots.gaps), split: chartWidth(slots.split), curves: chartWidth(slots.curves) };
   // When the nulls were compared is in the answer alone, unless newer draws have overtaken them.
   const rest = { ...m, evaluation: m.evaluation?.current ? null : m.evaluation };
-  draw(slots.answer, [m, promptsTaken], () => answer(m, prompts));
-  draw(slots.gaps, [rest, chartWidth(slots.gaps)], () => sections.gaps(m, chartWidth(slots.gaps)));
-  draw(slots.split, [rest, chartWidth(slots.split)], () => sections.split(m, chartWidth(slots.split)));
-  draw(slots.curves, [rest, chartWidth(slots.curves)], () => sections.curves(m, chartWidth(slots.curves)));
+  history.refresh();
+  draw(slots.gaps, [rest, width.gaps], () => sections.gaps(m, width.gaps));
+  draw(slots.split, [rest, width.split], () => sections.split(m, width.split));
+  draw(slots.curves, [rest, width.curves], () => sections.curves(m, width.curves));
   draw(slots.heat, [promptsTaken, m.oracle.best_single?.policy, columnOrder(m), m.name, m.prompts.complete > 0], () => sections.heat(m, prompts, limit, (next) => {
     limit = next;
     live.showPrompts(next);
@@ -98,7 +117,6 @@ function drawMonitor() {
   draw(slots.policies, rest, () => sections.policies(m));
   draw(slots.routers, rest, () => sections.routers(m));
   draw(slots.checks, m.checks, () => sections.checks(m));
-  history.show(m);
 }
 
 function link(entry: Entry, selected: string | null) {
