@@ -136,6 +136,8 @@ std::optional<Fault> JsonTree::parse(std::string_view text) {
     scratch.resize(text.size() + text.size() / 2 + simdjson::SIMDJSON_PADDING);
   }
   std::memcpy(scratch.data(), text.data(), text.size());
+  // Of a text that breaks off the parser looks at what follows: not at the text before.
+  std::memset(scratch.data() + text.size(), 0, simdjson::SIMDJSON_PADDING);
   ondemand::document document;
   const auto code = impl_->parser.iterate(scratch.data(), text.size(), scratch.size()).get(document);
   if (code == simdjson::UTF8_ERROR) return Fault{Reason::kNotUtf8, "the value is not valid UTF-8"};

@@ -63,6 +63,21 @@ fields: {prompt: "{/p}", policy: "{/m}", draw: "{/d}", draw_id: "{/run}", value:
 labels: {good: 1, bad: 0, half: 0.5, refused: null}
 )";
 
+// What a parser keeps of the text before must not be taken for the rest of one that breaks off.
+TEST_F(MappedDecoderTest, ATextThatBreaksOffIsRefusedWhateverWasReadBefore) {
+  use(kPlain);
+  const std::string whole = R"({"p":"a","m":"x","list":[{"k":true},{"v":[1,null]}],"v":true})";
+  for (const char before : {':', ',', '"', '}', ']', '1', ' '}) {
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      read(std::string(200, before));
+      EXPECT_THAT(refusal(whole.substr(0, size)), ::testing::AnyOf("not_json", "empty")) << whole.substr(0, size);
+      read("[" + std::string(200, before) + "]");
+      EXPECT_THAT(refusal(whole.substr(0, size)), ::testing::AnyOf("not_json", "empty")) << whole.substr(0, size);
+    }
+  }
+  EXPECT_EQ(event(whole).prompt, "a");
+}
+
 TEST_F(MappedDecoderTest, OutcomesByTheKindOfTheValue) {
   use(kPlain);
   const auto outcome = [&](const std::string& v) { return event(R"({"p":"a","m":"x","v":)" + v + "}").outcome; };
