@@ -1,5 +1,6 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
@@ -7,10 +8,14 @@
 
 #include <sys/stat.h>
 
+#include <array>
+#include <cstdarg>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/log.h"
 #include "state/store.h"
 
 namespace gapwatch::state {
@@ -43,6 +48,26 @@ Error explain(const std::string& path, const rocksdb::Status& status) {
   return refuse(where + ": " + text);
 }
 
+// What RocksDB says goes to our log: errors as warnings, the rest for who debugs. Its own log is a file in the state
+// folder, and where that finds no room Debian's RocksDB aborts the process.
+class RocksLog final : public rocksdb::Logger {
+ public:
+  RocksLog() : rocksdb::Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override { Logv(rocksdb::InfoLogLevel::WARN_LEVEL, format, arguments); }
+  void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+    if (level < GetInfoLogLevel()) return;
+    std::array<char, 1'000> text{};
+    std::vsnprintf(text.data(), text.size(), format, arguments);
+    const auto line = "RocksDB: " + log::printable(text.data(), text.size());
+    if (level == rocksdb::InfoLogLevel::ERROR_LEVEL || level == rocksdb::InfoLogLevel::FATAL_LEVEL) {
+      log::warn(line);
+    } else {
+      log::debug(line);
+    }
+  }
+};
+
 rocksdb::Options rocks_options(const RocksOptions& options) {
   rocksdb::Options rocks;
   rocks.create_if_missing = true;
@@ -52,8 +77,7 @@ rocksdb::Options rocks_options(const RocksOptions& options) {
   rocks.max_background_jobs = 2;
   rocks.max_total_wal_size = 4 * options.write_buffer_bytes;
   rocks.allow_fallocate = false;  // a small disk is not filled with room set aside
-  rocks.keep_log_file_num = 2;
-  rocks.max_log_file_size = 1 << 20;
+  rocks.info_log = std::make_shared<RocksLog>();
   rocks.max_open_files = 256;
   rocks.compression = rocksdb::kLZ4Compression;
   rocksdb::BlockBasedTableOptions table;

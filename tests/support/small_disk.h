@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace gapwatch::testing {
@@ -25,5 +26,13 @@ class SmallDisk {
   std::filesystem::path at_;
   bool mounted_ = false;
 };
+
+// Writes a file until its disk has no room left.
+inline void fill_up(const std::filesystem::path& file) {
+  std::ofstream out(file, std::ios::binary);
+  const std::string page(4096, 'x');
+  while (out.write(page.data(), static_cast<std::streamsize>(page.size())).flush()) {
+  }
+}
 
 }  // namespace gapwatch::testing

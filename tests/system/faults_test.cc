@@ -220,12 +220,12 @@ TEST(Faults, AStateFolderInUseOrDamagedOrNotOurs) {
   expect_refused(dir, file_config(dir.path(), "plain-file"), 1, {"plain-file"});
 }
 
-TEST(Faults, AFullDiskPausesReadingAndRoomLetsItGoOn) {
+TEST(Faults, AFullDiskPausesReadingAndRoomLetsItGoOnTimeAndAgain) {
   const TempDir dir;
-  const testing::SmallDisk disk(dir.path() / "disk", "32m");
+  const testing::SmallDisk disk(dir.path() / "disk", "64m");
   ASSERT_TRUE(disk.mounted()) << "this test mounts a tmpfs and needs to be root";
   const auto ballast = dir.path() / "disk" / "ballast";
-  const auto simulated = run_to_end({GAPWATCH_BINARY, "simulate", "identical", "--prompts", "2000", "--draws", "100",
+  const auto simulated = run_to_end({GAPWATCH_BINARY, "simulate", "identical", "--prompts", "2000", "--draws", "200",
                                      "--traffic", "random", "--to", (dir.path() / "events.jsonl").string()},
                                     dir.path());
   ASSERT_EQ(simulated.status, 0) << simulated.err;
@@ -234,18 +234,26 @@ TEST(Faults, AFullDiskPausesReadingAndRoomLetsItGoOn) {
   const auto checkpoint = config.find("state: {path: ");
   config.insert(checkpoint + 8, "checkpoint_every: 50ms, ");
   // Room for a database, not for the counts.
-  write_file(ballast, std::string(26 << 20, 'x'));
+  write_file(ballast, std::string(58 << 20, 'x'));
   MonitorProcess monitor(dir.path(), config);
-  ASSERT_TRUE(eventually([&] {
-    return monitor.get("/readyz").find("no room on the disk") != std::string::npos || !monitor.process().running();
-  })) << monitor.process().err();
-  ASSERT_TRUE(monitor.process().running()) << monitor.process().err();
+  const auto waits_for_room = [&] {
+    return eventually([&] {
+      return monitor.get("/readyz").find("no room on the disk") != std::string::npos || !monitor.process().running();
+    }) && monitor.process().running();
+  };
+  ASSERT_TRUE(waits_for_room()) << monitor.process().err();
+  const auto applied = [&] { return monitor.metric("gapwatch_events_total{result=\"applied\"}").value_or(0); };
+  const auto before = applied();
   std::filesystem::remove(ballast);
-  ASSERT_TRUE(monitor.caught_up(2000 * 5 * 100)) << monitor.process().err();
+  ASSERT_TRUE(eventually([&] { return applied() > before; })) << monitor.process().err();
+  testing::fill_up(ballast);
+  ASSERT_TRUE(waits_for_room()) << monitor.process().err();
+  std::filesystem::remove(ballast);
+  ASSERT_TRUE(monitor.caught_up(2000 * 5 * 200)) << monitor.process().err();
   ASSERT_TRUE(eventually([&] { return monitor.get("/readyz").find("no room") == std::string::npos; }));
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
   const auto inspected = run_to_end({GAPWATCH_BINARY, "state", "inspect", (dir.path() / "disk/state").string()}, dir.path());
-  EXPECT_NE(inspected.out.find("2000 prompts, 10000 cells, 1000000 trials"), std::string::npos) << inspected.out << inspected.err;
+  EXPECT_NE(inspected.out.find("2000 prompts, 10000 cells, 2000000 trials"), std::string::npos) << inspected.out << inspected.err;
 }
 
 }  // namespace
