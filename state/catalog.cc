@@ -157,8 +157,11 @@ void Catalog::go_by(std::chrono::milliseconds period) {
 
 void Catalog::heard(ChannelId id, std::uint32_t column, TimeMs time) {
   if (time_step_ > 0) {
-    if (stream_time_ == kNoTime) stream_time_ = time;
-    stream_time_ = std::clamp(time, stream_time_ - time_step_, stream_time_ + time_step_);
+    if (heard_ < kFewestHeard) {  // from the first of them on: the first one may be from anywhere
+      middle_ = heard_++ == 0 ? time : std::min(middle_, time);
+    } else {
+      middle_ = std::clamp(time, middle_ - time_step_, middle_ + time_step_);
+    }
   }
   known(id, column, time);
 }
@@ -184,7 +187,7 @@ bool Catalog::silent(const Channel& channel, std::uint32_t column, std::chrono::
   if (after.count() == 0 || column >= channel.last_of.size() || channel.last_of[column] == kNoTime)
     return false;
   if (column < channel.undated.size() && channel.undated[column]) return false;
-  return silent_as_of_ != kNoTime && channel.last_of[column] < silent_as_of_ - after.count();
+  return stream_time_ != kNoTime && channel.last_of[column] < stream_time_ - after.count();
 }
 
 // Which columns are to be erased now.
@@ -208,7 +211,7 @@ bool Catalog::eval_erased(std::uint32_t eval) const {
 
 std::vector<ChannelId> Catalog::go_on(TimeMs now, bool erase) {
   std::vector<ChannelId> ended;
-  silent_as_of_ = std::min(stream_time_, now);
+  if (heard_ == kFewestHeard) stream_time_ = std::max(stream_time_, std::min(middle_, now));
   for (std::uint32_t id = 0; id < channel_count() && erase; ++id) {
     const bool before = channels_[id]->all_erased;
     look_for_silence(*channels_[id]);

@@ -106,11 +106,14 @@ class Catalog {
   std::vector<ChannelId> go_on(TimeMs now, bool erase);
   // Whether anything asks when a draw was.
   bool keeps_times() const { return keeps_times_; }
-  // The whole stream's time, by which retire and state.retain go: about the middle of the latest times. A
-  // draw moves it by no more than 1/64 of the shortest period that asks, so a few from the future, or the
-  // past, do not. kNoTime: none.
+  // The whole stream's time as of go_on(), by which retire and state.retain go: about the middle of the
+  // latest times. A draw moves it by no more than 1/64 of the shortest period that asks, so that a few from
+  // the future do not; and it never goes back. kNoTime: too few draws so far, nobody is silent.
   TimeMs stream_time() const { return stream_time_; }
-  void set_stream_time(TimeMs time) { stream_time_ = time; }
+  void set_stream_time(TimeMs time) {  // as it was before a restart
+    stream_time_ = middle_ = time;
+    heard_ = kFewestHeard;
+  }
   // Whether the column was not heard of for `after`, by the stream's time as of go_on(). 0: never. Nor is one
   // with responses of unknown time.
   bool silent(const Channel& channel, std::uint32_t column, std::chrono::milliseconds after) const;
@@ -156,8 +159,10 @@ class Catalog {
   std::uint64_t late_ = 0;
   bool keeps_times_ = false;
   std::uint32_t erase_round_ = 0;
+  static constexpr std::uint32_t kFewestHeard = 64;
   TimeMs stream_time_ = kNoTime;
-  TimeMs silent_as_of_ = kNoTime;  // the stream's time at the last go_on(), no later than the clock's
+  TimeMs middle_ = kNoTime;  // of the latest times; may go back
+  std::uint32_t heard_ = 0;  // draws, up to kFewestHeard
   std::int64_t time_step_ = 0;
 };
 

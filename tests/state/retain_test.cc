@@ -188,6 +188,18 @@ TEST(Retain, AStreamThatBeginsInTheFutureComesDown) {
   EXPECT_EQ(f.ledger->cells(), 300u);
 }
 
+TEST(Retain, OldResponsesThatComeLateBringNobodyBack) {
+  Fixture f;
+  f.fill("math", "old", 100, 30);
+  f.fill("math", "a", 900, 30);
+  f.go_to(1'500, "a");
+  f.ledger->refresh();
+  EXPECT_EQ(f.moment("math").pool, (std::vector<std::string>{"a"}));
+  for (std::uint64_t k = 100; k < 400; ++k) f.apply(draw("math", "p0", "a", k, 200));
+  f.ledger->refresh();
+  EXPECT_EQ(f.moment("math").pool, (std::vector<std::string>{"a"}));
+}
+
 TEST(Retain, RoutersOfAnotherScorerLeaveTheSumsFromTheStoreToo) {
   for (const std::uint64_t cache : {std::uint64_t{512} << 20, std::uint64_t{2'000}}) {
     Fixture f(cache);
