@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "base/log.h"
+#include "ingest/json_scratch.h"
 #include "ingest/json_token.h"
 
 namespace gapwatch::ingest {
@@ -131,7 +130,7 @@ class DocumentWalk {
 
 struct JsonReader::Impl {
   ondemand::parser parser;
-  std::vector<char> scratch;
+  JsonScratch scratch;
 };
 
 JsonReader::JsonReader() : impl_(std::make_unique<Impl>()) {}
@@ -140,13 +139,8 @@ JsonReader::~JsonReader() = default;
 std::optional<Fault> JsonReader::read(std::string_view text, Fields& fields) {
   fields.clear();
   if (trimmed(text).empty()) return Fault{Reason::kEmpty, "the value is empty"};
-  auto& scratch = impl_->scratch;
-  if (scratch.size() < text.size() + simdjson::SIMDJSON_PADDING) {
-    scratch.resize(2 * text.size() + simdjson::SIMDJSON_PADDING);
-  }
-  std::memcpy(scratch.data(), text.data(), text.size());
   ondemand::document document;
-  const auto code = impl_->parser.iterate(scratch.data(), text.size(), scratch.size()).get(document);
+  const auto code = impl_->parser.iterate(impl_->scratch.copy(text)).get(document);
   if (code == simdjson::UTF8_ERROR) return Fault{Reason::kNotUtf8, "the value is not valid UTF-8"};
   if (code) return not_json(says(code));
   return DocumentWalk(fields).run(document);

@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "base/log.h"
+#include "ingest/json_scratch.h"
 #include "ingest/json_token.h"
 
 namespace gapwatch::ingest {
@@ -110,7 +109,7 @@ class TreeWalk {
 
 struct JsonTree::Impl {
   ondemand::parser parser;
-  std::vector<char> scratch;
+  JsonScratch scratch;
 };
 
 JsonTree::JsonTree() : impl_(std::make_unique<Impl>()) {}
@@ -131,15 +130,8 @@ JsonTree::Id JsonTree::add(Id parent, Id last, std::string_view key, Raw raw) {
 std::optional<Fault> JsonTree::parse(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark, as some editors write
   if (trimmed(text).empty()) return Fault{Reason::kEmpty, "the value is empty"};
-  auto& scratch = impl_->scratch;
-  if (scratch.size() < text.size() + simdjson::SIMDJSON_PADDING) {
-    scratch.resize(text.size() + text.size() / 2 + simdjson::SIMDJSON_PADDING);
-  }
-  std::memcpy(scratch.data(), text.data(), text.size());
-  // Of a text that breaks off the parser looks at what follows: not at the text before.
-  std::memset(scratch.data() + text.size(), 0, simdjson::SIMDJSON_PADDING);
   ondemand::document document;
-  const auto code = impl_->parser.iterate(scratch.data(), text.size(), scratch.size()).get(document);
+  const auto code = impl_->parser.iterate(impl_->scratch.copy(text)).get(document);
   if (code == simdjson::UTF8_ERROR) return Fault{Reason::kNotUtf8, "the value is not valid UTF-8"};
   if (code) return Fault{Reason::kNotJson, std::string(simdjson::error_message(code))};
   return TreeWalk(*this).run(document, text);

@@ -65,17 +65,24 @@ labels: {good: 1, bad: 0, half: 0.5, refused: null}
 
 // What a parser keeps of the text before must not be taken for the rest of one that breaks off.
 TEST_F(MappedDecoderTest, ATextThatBreaksOffIsRefusedWhateverWasReadBefore) {
-  use(kPlain);
-  const std::string whole = R"({"p":"a","m":"x","list":[{"k":true},{"v":[1,null]}],"v":true})";
-  for (const char before : {':', ',', '"', '}', ']', '1', ' '}) {
-    for (std::size_t size = 0; size < whole.size(); ++size) {
-      read(std::string(200, before));
-      EXPECT_THAT(refusal(whole.substr(0, size)), ::testing::AnyOf("not_json", "empty")) << whole.substr(0, size);
-      read("[" + std::string(200, before) + "]");
-      EXPECT_THAT(refusal(whole.substr(0, size)), ::testing::AnyOf("not_json", "empty")) << whole.substr(0, size);
+  const auto expect_refused = [&](const std::string& text) {
+    EXPECT_THAT(refusal(text), ::testing::AnyOf("not_json", "empty")) << text;
+  };
+  const auto break_off = [&](const std::string& whole) {
+    for (const char before : {':', ',', '"', '}', ']', '1', ' '}) {
+      for (std::size_t size = 0; size < whole.size(); ++size) {
+        read(std::string(200, before));
+        expect_refused(whole.substr(0, size));
+        read("[" + std::string(200, before) + "]");
+        expect_refused(whole.substr(0, size));
+      }
     }
-  }
-  EXPECT_EQ(event(whole).prompt, "a");
+    EXPECT_EQ(event(whole).prompt, "a");
+  };
+  use(kPlain);
+  break_off(R"({"p":"a","m":"x","list":[{"k":true},{"v":[1,null]}],"v":true})");
+  preset("native");
+  break_off(R"({"prompt":"a","policy":"x","meta":[{"k":true},{"v":[1,null]}],"draw":1,"correct":true})");
 }
 
 TEST_F(MappedDecoderTest, OutcomesByTheKindOfTheValue) {
