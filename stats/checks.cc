@@ -81,7 +81,7 @@ Check trials_check(const CountTable& table) {
   }
   if (most == 0) return check;
   check.value = static_cast<double>(least) / static_cast<double>(most);
-  check.ok = least == most;
+  check.ok = std::uint64_t{least} * 10 >= std::uint64_t{most} * 9;  // a stream that runs is never quite even
   return check;
 }
 

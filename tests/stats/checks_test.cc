@@ -113,6 +113,8 @@ TEST(Checks, WithoutDrawsOnlyTheTrialsAreChecked) {
   EXPECT_FALSE(find(checks, "runs").value || find(checks, "halves").value);
   EXPECT_EQ(find(checks, "same_trials").value, 0.5);
   EXPECT_FALSE(find(checks, "same_trials").ok);
+  table.cells = {{960, 1}, {961, 1}};
+  EXPECT_TRUE(find(assumption_checks(table, {}), "same_trials").ok);
   EXPECT_FALSE(find(assumption_checks({}, {}), "same_trials").value);
 }
 
