@@ -17,24 +17,24 @@ export function columnOrder(m: Monitor) {
   return [...m.pool].sort((a, b) => (rate.get(b) ?? 0) - (rate.get(a) ?? 0));
 }
 
-function cellOf(prompt: Prompt, policy: string, m: Monitor, tau: number) {
-  const cell = prompt.cells.find((one) => one.policy === policy);
+function cellOf(prompt: Prompt, policy: string, cell: Prompt["cells"][number] | undefined, tau: number, about: string) {
   if (!cell || cell.trials === 0) return html("td", { class: "heat none", title: `${policy} has not answered ${prompt.prompt}` }, "–");
   const covers = cell.successes >= Math.ceil(tau * cell.trials - 1e-9);
   const title = `${policy} on ${prompt.prompt}: ${cell.successes} of ${cell.trials} draws succeed; posterior mean ${ratio(cell.posterior_mean)}, ` +
-    `95% interval ${range(cell.interval)}; ${covers ? "covers" : "does not cover"} at tau ${tau}\n${context(m)}`;
+    `95% interval ${range(cell.interval)}; ${covers ? "covers" : "does not cover"} at tau ${tau}\n${about}`;
   return html("td", { class: `heat h${shade(cell.posterior_mean)}${covers ? " covers" : ""}`, title }, `${cell.successes}/${cell.trials}`);
 }
 
 export function heatmap(prompts: Prompt[], m: Monitor) {
-  const tau = m.alarm.threshold, policies = columnOrder(m), best = m.oracle.best_single?.policy;
+  const tau = m.alarm.threshold, policies = columnOrder(m), best = m.oracle.best_single?.policy, about = context(m);
   const rows = prompts.map((prompt) => {
+    const cells = new Map(prompt.cells.map((cell) => [cell.policy, cell]));
     const why = prompt.in_gap ? `counted in the oracle gap at tau ${tau}: some policy covers it and the best single one does not` :
       `not counted in the oracle gap at tau ${tau}`;
     return html("tr", { class: prompt.in_gap ? "in" : null },
-      html("th", { scope: "row", class: "word", title: `${prompt.prompt}: ${why}; highest rate less the best single policy's: ${ratio(prompt.gain)}\n${context(m)}` },
+      html("th", { scope: "row", class: "word", title: `${prompt.prompt}: ${why}; highest rate less the best single policy's: ${ratio(prompt.gain)}\n${about}` },
         html("span", { "aria-label": prompt.in_gap ? "in the gap: " : null, class: "flag" }, prompt.in_gap ? "◆" : ""), prompt.prompt),
-      policies.map((policy) => cellOf(prompt, policy, m, tau)));
+      policies.map((policy) => cellOf(prompt, policy, cells.get(policy), tau, about)));
   });
   const head = policies.map((policy) => html("th", { scope: "col", class: policy === best ? "turned lead" : "turned",
     title: policy === best ? `${policy}: the best single policy` : policy }, html("span", {}, policy)));
