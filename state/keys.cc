@@ -1,5 +1,7 @@
 #include "state/keys.h"
 
+#include <limits>
+
 #include "base/time_text.h"
 #include "state/bytes.h"
 
@@ -10,6 +12,22 @@ constexpr std::uint8_t kValueVersion = 1;
 
 Error damaged(const char* what) {
   return refuse(std::string(what) + " is damaged");
+}
+
+// A value that is one number.
+std::string encode_number(std::int64_t number) {
+  ByteWriter out;
+  out.u8(kValueVersion);
+  out.u64(static_cast<std::uint64_t>(number));
+  return out.take();
+}
+
+Result<std::int64_t> decode_number(std::string_view bytes, std::int64_t least, std::int64_t most, const char* what) {
+  ByteReader in(bytes);
+  if (in.u8() != kValueVersion) return damaged(what);
+  const auto number = static_cast<std::int64_t>(in.u64());
+  if (!in.done() || number < least || number > most) return damaged(what);
+  return number;
 }
 
 }  // namespace
@@ -137,33 +155,19 @@ Status decode_decision(std::string_view bytes, Catalog& catalog, Decision& decis
 }
 
 std::string encode_offset(Offset next) {
-  ByteWriter out;
-  out.u8(kValueVersion);
-  out.u64(static_cast<std::uint64_t>(next));
-  return out.take();
+  return encode_number(next);
 }
 
 Result<Offset> decode_offset(std::string_view bytes) {
-  ByteReader in(bytes);
-  if (in.u8() != kValueVersion) return damaged("an offset");
-  const auto next = static_cast<Offset>(in.u64());
-  if (!in.done() || next < 0) return damaged("an offset");
-  return next;
+  return decode_number(bytes, 0, std::numeric_limits<Offset>::max(), "an offset");
 }
 
 std::string encode_stream_time(TimeMs time) {
-  ByteWriter out;
-  out.u8(kValueVersion);
-  out.u64(static_cast<std::uint64_t>(time));
-  return out.take();
+  return encode_number(time);
 }
 
 Result<TimeMs> decode_stream_time(std::string_view bytes) {
-  ByteReader in(bytes);
-  if (in.u8() != kValueVersion) return damaged("the stream's time");
-  const auto time = static_cast<TimeMs>(in.u64());
-  if (!in.done() || time < -kLastTime || time > kLastTime) return damaged("the stream's time");
-  return time;
+  return decode_number(bytes, -kLastTime, kLastTime, "the stream's time");
 }
 
 }  // namespace gapwatch::state
