@@ -5,8 +5,6 @@
 namespace gapwatch::stats {
 namespace {
 
-constexpr std::size_t kMostPolicies = 22;  // pairs of them fit a byte
-
 template <typename From, typename To>
 void move_to(From& from, To& to) {
   for (std::size_t r = 0; r < from.size(); ++r) to[r] += from[r];
@@ -16,7 +14,7 @@ void move_to(From& from, To& to) {
 }  // namespace
 
 bool ByteScores::can(const ScoreSpec& spec, const TrialPattern& pattern) {
-  return spec.exact_scale && spec.pool_size <= kMostPolicies && pattern.even &&
+  return spec.exact_scale && spec.pool_size <= kMostPoliciesInBytes && pattern.even &&
          pattern.present == spec.pool_size && pattern.trials[0] <= kMostTrials;
 }
 
@@ -93,10 +91,7 @@ void ByteScores::drain(std::size_t table, TableScore& to) {
     }
     to.any[t] += from.any_sums[table];
     to.all[t] += from.all_sums[table];
-    // Of two policies neither covers: all pairs, without those of which one does, with those of which both do
-    // again.
-    to.uncovered_pairs[t] +=
-        all_rows_ * (pool_ * (pool_ - 1) / 2) - (pool_ - 1) * covered + from.pair_sums[table];
+    to.uncovered_pairs[t] += uncovered_pairs(all_rows_, pool_, covered, from.pair_sums[table]);
   }
 }
 

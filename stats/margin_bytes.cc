@@ -8,7 +8,6 @@ namespace gapwatch::stats {
 namespace {
 
 constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = kOnes << 7, kEven = 0x00FF00FF00FF00FF;
-constexpr std::size_t kMostPolicies = 22;  // pairs of them fit a byte
 
 std::uint64_t sum_of_bytes(std::uint64_t word) {
   const std::uint64_t pairs = (word & kEven) + ((word >> 8) & kEven);
@@ -114,7 +113,7 @@ void ByteTable::update(FastRandom& random, std::size_t turn, std::size_t a, std:
 }
 
 bool ByteTable::can_score(const ScoreSpec& spec, const PatternScores& scores) {
-  return scores.even() && spec.exact_scale && spec.pool_size <= kMostPolicies;
+  return scores.even() && spec.exact_scale && spec.pool_size <= kMostPoliciesInBytes;
 }
 
 void ByteTable::add_score(const ScoreSpec& spec, const PatternScores& scores, TableScore& to) const {
@@ -141,13 +140,13 @@ std::uint64_t ByteTable::sum_of_best() const {
 }
 
 void ByteTable::add_threshold(std::uint64_t need, std::span<std::uint32_t> policy, std::uint32_t& any,
-                              std::uint32_t& all, std::uint64_t& uncovered_pairs) const {
+                              std::uint32_t& all, std::uint64_t& uncovered) const {
   constexpr std::size_t kMostWords = 255;  // whose ones, added up, fit a byte
   const std::uint64_t needs = need * kOnes;
   const std::size_t words = columns_[0].words.size(), pool = columns_.size();
   std::uint64_t covering_pairs = 0, covered = 0;
   for (std::size_t first = 0; first < words; first += kMostWords) {
-    std::array<std::uint64_t, kMostPolicies> sums{};
+    std::array<std::uint64_t, kMostPoliciesInBytes> sums{};
     std::uint64_t any_sum = 0, all_sum = 0;
     for (std::size_t at = first; at < std::min(words, first + kMostWords); ++at) {
       std::uint64_t before = 0, pairs = 0,
@@ -171,9 +170,7 @@ void ByteTable::add_threshold(std::uint64_t need, std::span<std::uint32_t> polic
     any += static_cast<std::uint32_t>(sum_of_bytes(any_sum));
     all += static_cast<std::uint32_t>(sum_of_bytes(all_sum));
   }
-  // Of two policies neither covers: all pairs, without those of which one does, with those of which both do
-  // again.
-  uncovered_pairs += prompts_ * (pool * (pool - 1) / 2) - (pool - 1) * covered + covering_pairs;
+  uncovered += uncovered_pairs(prompts_, pool, covered, covering_pairs);
 }
 
 }  // namespace gapwatch::stats

@@ -41,7 +41,7 @@ class ByteTable {
   };
   std::uint64_t sum_of_best() const;
   void add_threshold(std::uint64_t need, std::span<std::uint32_t> policy, std::uint32_t& any,
-                     std::uint32_t& all, std::uint64_t& uncovered_pairs) const;
+                     std::uint32_t& all, std::uint64_t& uncovered) const;
 
   std::size_t prompts_;
   std::vector<std::uint32_t> trials_;

@@ -37,6 +37,16 @@ struct TableScore {
   std::vector<std::uint64_t> uncovered_pairs;    // by threshold: sum of C(policies that do not cover, 2)
 };
 
+// Scores that hold counts in bytes (byte_scores.h, margin_bytes.h) take so many policies: their pairs fit a byte.
+inline constexpr std::size_t kMostPoliciesInBytes = 22;
+
+// Sum over prompts of the pairs of policies that both do not cover: all pairs, without those of which one covers
+// (`covered`: sum of covering policies), with those of which both do (`covering_pairs`) again.
+inline std::uint64_t uncovered_pairs(std::uint64_t prompts, std::uint64_t pool, std::uint64_t covered,
+                                     std::uint64_t covering_pairs) {
+  return prompts * (pool * (pool - 1) / 2) - (pool - 1) * covered + covering_pairs;
+}
+
 // The statistics of one table, as integers: counts of prompts (rise: times C(M, 2)).
 struct TableStatistics {
   std::vector<std::int64_t> gap, disagreement, oracle_minus_mixture, rise;  // by threshold
