@@ -168,6 +168,8 @@ std::string sizes_text(const std::vector<stats::NullSize>& sizes) {
     const auto name = size.shift > 0 ? fmt::format("{}, {:.2g}", size.pool, size.shift) : std::string(size.pool);
     out += fmt::format("  {:<26}", name);
     for (const auto& rate : size.tests) out += fmt::format("  {:>20}", rate_text(rate));
+    out += fmt::format("\n  {:<26}", "  ties by half");
+    for (const auto& rate : size.mid) out += fmt::format("  {:>20}", rate_text(rate));
     out += '\n';
   }
   return out;
@@ -186,7 +188,8 @@ std::string answer_text(const PowerCommand& command, const PowerAnswer& answer) 
   for (const auto& trials : answer.trials) out += trials_text(trials, options.most_trials);
   out += "\nRejections where nothing is planted\n===================================\n\n";
   out += sizes_text(answer.sizes);
-  out += "\nThe re-deal is the truth of identical policies only, the margin law of shifts on the logit scale too.\n";
+  out += "\nThe re-deal is the truth of identical policies only, the margin law of shifts on the logit scale too.\n"
+         "A test of L, which counts prompts, stays below its level because ties count against it.\n";
   return out;
 }
 
@@ -243,9 +246,14 @@ void write_trials(JsonWriter& json, const stats::TrialsForEffect& trials) {
 void write_size(JsonWriter& json, const stats::NullSize& size) {
   json.begin_object().member("pool", size.pool).member("shift", size.shift);
   json.member("redeal_holds", size.redeal_holds).member("margin_holds", size.margin_holds);
-  json.key("tests").begin_object();
-  for (std::size_t test = 0; test < stats::kPowerTests; ++test) write_rate(json.key(kKeys[test]), size.tests[test]);
-  json.end_object().end_object();
+  const auto write_rates = [&](const char* name, const std::array<stats::PowerRate, stats::kPowerTests>& rates) {
+    json.key(name).begin_object();
+    for (std::size_t test = 0; test < stats::kPowerTests; ++test) write_rate(json.key(kKeys[test]), rates[test]);
+    json.end_object();
+  };
+  write_rates("tests", size.tests);
+  write_rates("tests_ties_by_half", size.mid);
+  json.end_object();
 }
 
 void write_pool(JsonWriter& json, const PowerAnswer& answer) {

@@ -47,7 +47,7 @@ void test(ConfirmatoryLook& look, const CountTable& table, const LookPlan& plan,
   const auto decide = [&](double p) { return LookTest{p, p <= look.level}; };
   look.gap = decide(gap.redeal ? gap.redeal->p_upper : 1.0);
   look.margin_gap = decide(gap.margin ? gap.margin->p_upper : 1.0);
-  look.heterogeneity = decide(heterogeneity_p_value(table, plan.replicates, options.seed));
+  look.heterogeneity = decide(heterogeneity_p_value(table, plan.replicates, options.seed).p);
 }
 
 }  // namespace

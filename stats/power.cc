@@ -54,9 +54,13 @@ PowerLevel level_of(const std::vector<OneTable>& tables, double alpha) {
   for (const auto& table : tables) square += std::pow(table.population_gap - out.population_gap, 2);
   if (tables.size() > 1) out.population_gap_error = std::sqrt(square / (count - 1) / count);
   for (std::size_t test = 0; test < kPowerTests; ++test) {
-    const auto found = std::count_if(tables.begin(), tables.end(),
-                                     [&](const OneTable& table) { return table.p[test] <= alpha + 1e-12; });
-    out.tests[test] = rate_of(static_cast<std::uint32_t>(tables.size()), static_cast<std::uint32_t>(found));
+    const auto rate_by = [&](double PowerPValue::*p) {
+      const auto found = std::count_if(tables.begin(), tables.end(),
+                                       [&](const OneTable& table) { return table.p[test].*p <= alpha + 1e-12; });
+      return rate_of(static_cast<std::uint32_t>(tables.size()), static_cast<std::uint32_t>(found));
+    };
+    out.tests[test] = rate_by(&PowerPValue::p);
+    out.mid[test] = rate_by(&PowerPValue::mid);
   }
   return out;
 }
@@ -286,13 +290,13 @@ Result<std::vector<NullSize>> null_sizes(const PowerPool& pool, const PowerOptio
     effects.shift_scale = shift.scale;
     auto level = power_at(plain, effects, options, executor);
     if (!level) return level.error();
-    out.push_back({shift.name, shift.by, shift.redeal, shift.margin, level->tests});
+    out.push_back({shift.name, shift.by, shift.redeal, shift.margin, level->tests, level->mid});
   }
   if (pool.quality.empty()) return out;
   auto level = power_at(pool, {}, options, executor);
   if (!level) return level.error();
   const auto [low, high] = std::minmax_element(pool.quality.begin(), pool.quality.end());
-  out.push_back({"the pool's quality", *high - *low, false, true, level->tests});
+  out.push_back({"the pool's quality", *high - *low, false, true, level->tests, level->mid});
   return out;
 }
 

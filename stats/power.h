@@ -7,7 +7,7 @@
 //                     need not rise with trials everywhere (need(tau, n) moves in steps): the search bisects all
 //                     the same, and gives a number where the wanted power is reached and the one tried below,
 //                     where it is not.
-//   null_sizes        how often it rejects where nothing is planted: identical policies, and constant quality
+//   null_sizes        how often it rejects, and how often with ties by half, where nothing is planted: identical policies, and constant quality
 //                     shifts on a logit, probit and additive scale (and the pool's own quality, where it has one).
 //                     The margin law covers shifts on the logit scale; the re-deal covers none.
 // A table counts as found when the p-value is at most alpha. Every rate comes with its 95% Clopper-Pearson
@@ -77,7 +77,7 @@ struct PowerLevel {
   std::uint32_t trials = 0;    // of every cell; 0: the pool's own
   double population_gap = 0;   // L(tau) of the true rates, mean over tables
   double population_gap_error = 0;  // standard error
-  std::array<PowerRate, kPowerTests> tests;
+  std::array<PowerRate, kPowerTests> tests, mid;  // by p, and by mid-p
 };
 
 struct SmallestEffect {
@@ -111,7 +111,7 @@ struct NullSize {
   const char* pool = "";  // "identical", "shift, logit", ...
   double shift = 0;       // from the first policy to the last, on that scale
   bool redeal_holds = false, margin_holds = false;  // whether the law is true there
-  std::array<PowerRate, kPowerTests> tests;
+  std::array<PowerRate, kPowerTests> tests, mid;
 };
 Result<std::vector<NullSize>> null_sizes(const PowerPool& pool, const PowerOptions& options, Executor& executor);
 

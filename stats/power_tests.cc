@@ -40,7 +40,11 @@ double statistic(std::span<const CellTerm> terms, Counts counts) {
   return sum;
 }
 
-double p_of(const std::optional<NullComparison>& comparison) { return comparison ? comparison->p_upper : 1; }
+PowerPValue p_of(const std::optional<NullComparison>& comparison) {
+  if (!comparison) return {};
+  const double ties = comparison->fraction_upper + comparison->fraction_lower - 1;
+  return {comparison->p_upper, comparison->p_upper - ties / 2};
+}
 
 }  // namespace
 
@@ -50,7 +54,7 @@ const char* power_test_name(PowerTest test) {
   return kNames[static_cast<std::size_t>(test)];
 }
 
-double heterogeneity_p_value(const CountTable& table, std::uint32_t replicates, std::uint64_t seed) {
+PowerPValue heterogeneity_p_value(const CountTable& table, std::uint32_t replicates, std::uint64_t seed) {
   const auto classes = classify_prompts(table);
   std::vector<std::vector<CellTerm>> terms(classes.classes.size());
   double observed = 0;
@@ -82,9 +86,12 @@ double heterogeneity_p_value(const CountTable& table, std::uint32_t replicates, 
       }
     }
   }
-  const double tie = observed * (1 - 1e-9);  // sums of the same terms in another order
-  const auto above = std::count_if(samples.begin(), samples.end(), [&](double x) { return x >= tie; });
-  return (1 + static_cast<double>(above)) / (1 + static_cast<double>(replicates));
+  const double slack = observed * 1e-9;  // sums of the same terms in another order
+  const auto reaching = [&](double least) {
+    return static_cast<double>(std::count_if(samples.begin(), samples.end(), [=](double x) { return x >= least; }));
+  };
+  const double above = reaching(observed - slack), ties = above - reaching(observed + slack);
+  return {(1 + above) / (1.0 + replicates), (1 + above - ties / 2) / (1.0 + replicates)};
 }
 
 PowerPValues power_p_values(const CountTable& table, double tau, std::uint32_t replicates, std::uint64_t seed) {

@@ -102,28 +102,34 @@ TEST(PowerTests, X2OnOneValueTablesRejectsNothingAndOnSplitPoliciesEverything) {
     alike.cells.insert(alike.cells.end(), {{8, 4}, {8, 4}});
     split.cells.insert(split.cells.end(), {{8, 8}, {8, 0}});
   }
-  EXPECT_EQ(heterogeneity_p_value(alike, 99, 1), 1) << "no table has less";
-  EXPECT_EQ(heterogeneity_p_value(split, 99, 1), 0.01) << "1 of 100";
-  EXPECT_EQ(heterogeneity_p_value({}, 99, 1), 1);
+  EXPECT_EQ(heterogeneity_p_value(alike, 99, 1).p, 1) << "no table has less";
+  EXPECT_EQ(heterogeneity_p_value(split, 99, 1).p, 0.01) << "1 of 100";
+  EXPECT_EQ(heterogeneity_p_value({}, 99, 1).p, 1);
 }
 
 // A closed form: two policies, one prompt, 2 trials each, S = 2: counts 2|0, 1|1, 0|2 with 1/6, 4/6, 1/6; X2 is largest
-// at the ends. By hand p = 1/3 there.
+// at the ends. By hand p = 1/3 there, all of it ties.
 TEST(PowerTests, X2ByHand) {
   CountTable table;
   table.policies = {"a", "b"};
   table.cells = {{2, 2}, {2, 0}};
   constexpr std::uint32_t kSamples = 20'000;
-  EXPECT_NEAR(heterogeneity_p_value(table, kSamples, 3), 1.0 / 3, 4.5 * std::sqrt(2.0 / 9 / kSamples));
+  const auto found = heterogeneity_p_value(table, kSamples, 3);
+  EXPECT_NEAR(found.p, 1.0 / 3, 4.5 * std::sqrt(2.0 / 9 / kSamples));
+  EXPECT_DOUBLE_EQ(found.mid, (found.p + 1 / (1.0 + kSamples)) / 2);
 }
 
 TEST(PowerTests, EveryTestHasItsPValue) {
   const auto drawn = draw_power_table(small_pool(), diffuse(2), 0.3, 2);
   const auto p = power_p_values(drawn.table, 0.3, 99, 1);
   // 99 samples, or 100 from four chains.
-  for (const double x : p) EXPECT_TRUE(x >= 1.0 / 101 - 1e-12 && x <= 1) << x;
-  EXPECT_EQ(p[static_cast<std::size_t>(PowerTest::kHeterogeneity)], heterogeneity_p_value(drawn.table, 99, 1));
-  EXPECT_EQ(p[static_cast<std::size_t>(PowerTest::kHeterogeneity)], 0.01) << "plain differences";
+  for (const auto& [value, mid] : p) {
+    EXPECT_TRUE(value >= 1.0 / 101 - 1e-12 && value <= 1) << value;
+    EXPECT_TRUE(mid > 0 && mid <= value) << mid << " of " << value;
+  }
+  const auto& x2 = p[static_cast<std::size_t>(PowerTest::kHeterogeneity)];
+  EXPECT_EQ(x2.p, heterogeneity_p_value(drawn.table, 99, 1).p);
+  EXPECT_EQ(x2.p, 0.01) << "plain differences";
 }
 
 // ---- Rates ----
@@ -217,6 +223,9 @@ TEST(Power, NullSizesSayWhichLawHolds) {
   EXPECT_TRUE(!sizes->at(1).redeal_holds && sizes->at(1).margin_holds);
   EXPECT_FALSE(sizes->at(2).margin_holds || sizes->at(3).margin_holds);
   EXPECT_EQ(sizes->at(4).shift, 2);
+  for (const auto& size : *sizes) {
+    for (std::size_t test = 0; test < kPowerTests; ++test) EXPECT_GE(size.mid[test].found, size.tests[test].found);
+  }
   const auto x2 = static_cast<std::size_t>(PowerTest::kHeterogeneity);
   EXPECT_GT(sizes->at(4).tests[x2].rate, 0.8) << "quality is a difference";
   EXPECT_LE(sizes->at(4).tests[static_cast<std::size_t>(PowerTest::kGapMargin)].rate, 0.2);
