@@ -1,5 +1,5 @@
 // The page's files as built from page/ (ops/page) and compiled in (cmake/embed.cmake): index.html is served at
-// "/", the others under their name, "/assets/...".
+// "/", runbook.html at "/runbook", the others under their name, "/assets/...".
 #pragma once
 
 #include <span>

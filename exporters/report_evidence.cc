@@ -59,9 +59,9 @@ std::string evidence_sentence(const MonitorReport& monitor) {
   if (!monitor.evidence || !monitor.evidence->margin_on) return "";
   const auto& evidence = *monitor.evidence;
   std::string out = fmt::format("Evidence of specialization that holds however often anyone looks: e = 10^{} (at its "
-                                "highest 10^{}, anytime p = {}; the alarm is at 10^{:.2f}{}).",
+                                "highest 10^{}, anytime {}; the alarm is at 10^{:.2f}{}).",
                                 log10_text(evidence.margin.log_e), log10_text(evidence.margin.log_peak),
-                                p_text(evidence.margin.p_anytime), -std::log10(monitor.alpha),
+                                p_sentence(evidence.margin.p_anytime), -std::log10(monitor.alpha),
                                 monitor.family_note.empty() ? "" : ", " + monitor.family_note);
   if (alarm_stands(monitor)) {
     out += " The alarm stands: different policies are good at different prompts.";

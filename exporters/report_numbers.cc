@@ -29,6 +29,11 @@ std::string p_text(double p) {
   return p >= 0.001 ? fmt::format("{:.3f}", p) : fmt::format("{:.1e}", p);
 }
 
+std::string p_sentence(double p) {
+  const auto text = p_text(p);
+  return text.starts_with('<') ? fmt::format("p < {}", text.substr(1)) : "p = " + text;
+}
+
 std::string interval_text(const std::optional<stats::Interval>& interval) {
   return interval ? fmt::format("[{:.4f}, {:.4f}]", interval->low, interval->high) : "n/a";
 }

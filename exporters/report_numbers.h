@@ -22,6 +22,7 @@ std::string number_text(const std::optional<double>& number);   // 4 decimals
 std::string signed_text(const std::optional<double>& number);   // with its sign
 std::string percent_text(const std::optional<double>& ratio);   // "36.1%"
 std::string p_text(double p);                                   // 3 decimals, or 2 digits below 0.001
+std::string p_sentence(double p);                               // "p = 0.012"
 std::string interval_text(const std::optional<stats::Interval>& interval);  // "[0.0310, 0.0520]"
 std::string method_text(const stats::NullComparison& null);     // "monte-carlo, 2000 samples", "exact"
 std::string band_text(const MonitorReport& monitor);            // "0.05-0.3"

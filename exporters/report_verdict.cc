@@ -25,8 +25,8 @@ std::size_t decode(std::string_view text, std::size_t at, char32_t& code) {
 
 std::string against(const char* null, const char* assumes, const std::optional<stats::NullComparison>& found) {
   if (!found) return fmt::format("The {} null has not been compared.", null);
-  return fmt::format("Noise alone would give {} ({:.4f} to {:.4f}, 5-95%) {} ({} null, p = {}).", number_text(found->mean),
-                     found->p05, found->p95, assumes, null, p_text(found->p_upper));
+  return fmt::format("Noise alone would give {} ({:.4f} to {:.4f}, 5-95%) {} ({} null, {}).", number_text(found->mean),
+                     found->p05, found->p95, assumes, null, p_sentence(found->p_upper));
 }
 
 std::string conclusion(const stats::BothNulls& nulls, double alpha) {

@@ -131,6 +131,7 @@ void register_page(HttpServer& server) {
   server.route("GET", "/", [](const HttpRequest& request) {
     return request.path == "/" ? asset("index.html") : failure(404, "there is nothing here");
   });
+  server.route("GET", "/runbook", [](const HttpRequest&) { return asset("runbook.html"); });
   server.route("GET", "/assets/", [](const HttpRequest& request) {
     return asset(std::string_view(request.path).substr(1));
   });

@@ -192,6 +192,19 @@ test("the evidence is drawn where the alarm's line is seen, and now is now", asy
   assert.ok(picture.includes(`/${today.getFullYear()}`), "the axis of time is of this year");
 });
 
+test("the runbook has a section for every alert, and the answer leads to its own", async () => {
+  const alerts = [...readFileSync(new URL("../../ops/prometheus/alerts.yml", import.meta.url), "utf8").matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+  assert.ok(alerts.length > 10);
+  const runbook = await openPage(browser, new URL(await page.getByRole("link", { name: "the steps" }).getAttribute("href"), url).href);
+  const aimed = runbook.locator("h2:target");
+  assert.equal(await aimed.innerText(), "GapwatchSpecialization");
+  assert.ok((await aimed.boundingBox()).y < 100, "the section is not in view");
+  for (const name of alerts) assert.equal(await runbook.locator(`h2#${name.toLowerCase()}`).innerText(), name);
+  await screenshots(runbook, "runbook");
+  assert.deepEqual(runbook.faults, []);
+  await runbook.close();
+});
+
 test("the alarm is on the screen until it is acknowledged, which takes the token", async () => {
   assert.equal(await page.locator(".answer .state.evidence").count(), 1);
   assert.match(await page.title(), /^▲ known/);

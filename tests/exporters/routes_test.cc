@@ -110,6 +110,7 @@ class RoutesTest : public testing::Test {
 TEST_F(RoutesTest, IsHealthyBeforeThereIsAnythingToShow) {
   begin();
   EXPECT_EQ(get("/healthz").body, R"({"healthy":true})");
+  EXPECT_THAT(get("/runbook").body, HasSubstr("id=\"gapwatchtargetdown\""));
   EXPECT_EQ(get("/readyz").status, 503);
   EXPECT_THAT(get("/readyz").body, HasSubstr("nothing has been published"));
   EXPECT_EQ(get("/api/v1/monitors").status, 503);

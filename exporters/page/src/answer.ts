@@ -1,7 +1,7 @@
 // The first thing one sees: the state, how sure, who and which prompts, what to do next.
 import { html } from "./dom";
 import type { Child } from "./dom";
-import { count, defined, log10, percent, plural, pValue, ratio, time } from "./format";
+import { count, defined, log10, percent, plural, pSentence, ratio, time } from "./format";
 import type { Monitor, NullName, Prompt } from "./types";
 import { context, headline, kNullNames, measured, stateBadge } from "./words";
 
@@ -24,7 +24,7 @@ function evidenceLines(m: Monitor): Child[] {
     if (!found || !defined(found.log10_e)) return [];
     const since = found.alarm && defined(found.since) ? `, crossed ${time(found.since)}` : "";
     const title = `Anytime-valid evidence for the oracle gap against the ${kNullNames[name]} null, tau ${m.alarm.threshold}: log10 e = ` +
-      `${log10(found.log10_e)}, alarm from ${log10(line)}; anytime p ${pValue(found.p_anytime)}; ` +
+      `${log10(found.log10_e)}, alarm from ${log10(line)}; anytime ${pSentence(found.p_anytime)}; ` +
       `${found.guaranteed ? "guaranteed under this traffic" : "an approximation under this traffic: see the checks"}\n${context(m)}`;
     const part = Math.max(0, Math.min(1, found.log10_e / line));
     return [html("p", { title, class: `meter ${name}` }, html("b", {}, kNullNames[name]), `: e = 10`, html("sup", {}, log10(found.log10_e)),
@@ -38,7 +38,7 @@ function sure(m: Monitor): Child[] {
   const evidence = evidenceLines(m), at = headline(m), failing = m.checks.filter((check) => !check.ok);
   const look = at?.nulls.margin ?? at?.nulls.redeal;
   const oneLook = look && at ? html("p", { class: "small", title: `Fixed-sample upper p-value at tau ${at.tau}: valid for one look, raises no alarm\n${context(m)}` },
-    `One look at the last comparison: oracle gap ${ratio(look.observed)}, by noise alone ${ratio(look.mean)} (p = ${pValue(look.p_upper)}).`) : null;
+    `One look at the last comparison: oracle gap ${ratio(look.observed)}, by noise alone ${ratio(look.mean)} (${pSentence(look.p_upper)}).`) : null;
   return [evidence.length > 0 ? evidence : html("p", {}, "There is no anytime-valid evidence yet; a p-value is for one look only."), oneLook,
     m.split_prompts > 0 ? html("p", { class: "fails" }, `${plural(m.split_prompts, "prompt is", "prompts are")} on more than one partition, which makes every number wrong: produce with the prompt as the key.`) : null,
     failing.length > 0 ? html("p", { class: "fails" }, `${plural(failing.length, "assumption check")} of ${m.checks.length} ${failing.length === 1 ? "fails" : "fail"}: ${failing.map((check) => check.name.replaceAll("_", " ")).join(", ")}.`)
@@ -67,12 +67,16 @@ function who(m: Monitor, prompts: Prompt[]): Child[] {
   const best = m.oracle.best_single?.policy ?? "", found = specialists(m, prompts);
   if (found.length === 0) return [html("p", {}, `No prompt that ${best} misses is covered by another policy.`)];
   const named = (names: string[]) => names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${count(names.length - 3)} more` : "");
+  const others = found.slice(3).map((one) => one.policy);
   return [html("ul", {}, found.slice(0, 3).map((one) => html("li", { title: `${one.policy}: ${one.prompts.slice(0, 40).join(", ")}\n${context(m)}` },
-    html("b", {}, one.policy), ` on ${named(one.prompts)}`))),
+    html("b", {}, one.policy), ` on ${named(one.prompts)}`)),
+    others.length > 0 ? html("li", { title: `${others.slice(0, 40).join(", ")}\n${context(m)}` }, `and ${plural(others.length, "more policy", "more policies")}`) : null),
     html("p", { class: "small" }, alarming(m) && m.attribution.length > 0 ? `The evidence rests most on these; the best single policy is ${best}.` : alarming(m) ? `where the best single policy, ${best}, is not reliable.` : `where the best single policy, ${best}, is not reliable; by chance, as far as is known.`)];
 }
 
-function next(m: Monitor): string[] {
+const runbook = (section: string, text: string) => html("a", { href: `/runbook#${section}` }, text);
+
+function next(m: Monitor): Child[] {
   const best = m.oracle.best_single?.policy ?? "the best single policy", failing = m.checks.some((check) => !check.ok);
   switch (m.state) {
     case "collecting": return [`Let every policy answer the same prompts: ${plural(m.prompts.partial, "prompt is", "prompts are")} partly answered.`];
@@ -81,10 +85,10 @@ function next(m: Monitor): string[] {
     case "quiet": return [`Nothing. ${best} for everything loses nothing that is known.`, "No evidence is not evidence of none: gapwatch power says what this pool could show."];
     case "evidence": return [failing ? "Look at the failing checks first: they can make an alarm of something else." : "Read the prompts below: is it what these policies are for?",
       `A router can gain at most ${ratio(m.gap.recoverable)} pass@1 over ${best}.`,
-      "Acknowledge the alarm, and evidence begins anew. The steps are in RUNBOOK.md, section GapwatchSpecialization."];
+      ["Acknowledge the alarm, and evidence begins anew: ", runbook("gapwatchspecialization", "the steps"), "."]];
     case "acknowledged": return [`Decide whether to route: at most ${ratio(m.gap.recoverable)} pass@1 over ${best} can be gained.`];
     case "stale": return ["Look at the stream below: is it paused, lagging, or over?"];
-    default: return ["See the runbook."];
+    default: return [runbook("", "See the runbook.")];
   }
 }
 

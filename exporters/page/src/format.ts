@@ -14,7 +14,13 @@ export const plural = (number: number, one: string, many = `${one}s`) => `${coun
 
 export function pValue(p: Num | undefined) {
   if (!defined(p)) return "n/a";
+  if (p === 0) return "<1e-300";  // it has left the range of a double
   return p < 0.01 ? p.toPrecision(2) : p.toFixed(3);
+}
+
+export function pSentence(p: Num | undefined) {
+  const text = pValue(p);
+  return text.startsWith("<") ? `p < ${text.slice(1)}` : `p = ${text}`;
 }
 
 export function bytes(number: number) {
