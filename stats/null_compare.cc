@@ -47,9 +47,9 @@ NullComparison compare_with_samples(std::int64_t observed, std::span<const std::
   const auto low = ordered.begin() + static_cast<std::ptrdiff_t>(quantile_index(ordered.size(), kLow));
   const auto high = ordered.begin() + static_cast<std::ptrdiff_t>(quantile_index(ordered.size(), kHigh));
   std::nth_element(ordered.begin(), high, ordered.end());
-  std::nth_element(ordered.begin(), low, high + 1);
-  out.p05 = static_cast<double>(*low) / scale;
   out.p95 = static_cast<double>(*high) / scale;
+  std::nth_element(ordered.begin(), low, high);
+  out.p05 = static_cast<double>(*low) / scale;
   out.p_upper = tail(upper, samples.size());
   out.p_lower = tail(lower, samples.size());
   out.fraction_upper = static_cast<double>(upper) / static_cast<double>(samples.size());
