@@ -52,7 +52,10 @@ void AlarmNews::follow(state::Ledger& ledger,
     finish(ledger, *result);
   }
   auto& book = ledger.book();
-  for (state::MonitorIndex index = 0; index < reports.size(); ++index) {
+  for (const auto& report : reports) {
+    const auto found = book.find(report->name);
+    if (!found) continue;
+    const auto index = *found;
     const auto& config = ledger.catalog().monitors()[index]->config;
     const auto alarm = book.at(index).alarms;
     if (book.at(index).delivery != state::Delivery::kPending || config.webhook.empty() || !due(config.name)) continue;
@@ -63,7 +66,7 @@ void AlarmNews::follow(state::Ledger& ledger,
     }
     if (!webhook_) webhook_ = std::make_unique<Webhook>();
     const auto id = alarm_id(config.name, alarm);
-    webhook_->post({config.webhook, exporters::alarm_json(*reports[index], id), id});
+    webhook_->post({config.webhook, exporters::alarm_json(*report, id), id});
     under_way_ = UnderWay{config.name, alarm};
     return;
   }

@@ -26,7 +26,8 @@ class AlarmNews {
  public:
   explicit AlarmNews(const Clock& clock) : clock_(clock) {}
 
-  // Takes up what ended, and begins what is due. `reports` by monitor; `make_durable` writes a checkpoint.
+  // Takes up what ended, and begins what is due. `reports` of the monitors that are shown, in any order;
+  // `make_durable` writes a checkpoint.
   void follow(state::Ledger& ledger, const std::vector<std::shared_ptr<const exporters::MonitorReport>>& reports,
               const std::function<Status()>& make_durable);
 

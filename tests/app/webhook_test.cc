@@ -112,25 +112,33 @@ struct Alarmed {
   config::Settings settings;
   state::MemoryStore store;
   std::unique_ptr<state::Ledger> ledger;
-  std::vector<std::shared_ptr<const exporters::MonitorReport>> reports{std::make_shared<exporters::MonitorReport>()};
+  std::vector<std::shared_ptr<const exporters::MonitorReport>> reports{report_of("m")};
 
   explicit Alarmed(const std::string& url) {
-    settings.monitors.emplace_back();
-    settings.monitors[0].name = "m";
-    settings.monitors[0].eval = "eval";
-    settings.monitors[0].scorer = "scorer";
-    settings.monitors[0].webhook = url;
+    // The first is not shown: nobody hears of its eval. Alarms and reports are matched by name.
+    for (const auto& [name, eval] : {std::pair{"quiet", "elsewhere"}, {"m", "eval"}}) {
+      auto& monitor = settings.monitors.emplace_back();
+      monitor.name = name;
+      monitor.eval = eval;
+      monitor.scorer = "scorer";
+      monitor.webhook = url;
+    }
     open();
     const testing::PoolStream stream{.seed = 3, .specialists = true};
     for (std::uint64_t n = 0; n < 12'000; ++n) ledger->shard("t", 0)->apply(stream.event(n));
-    EXPECT_EQ(ledger->book().settle(0, {40, true, false, true, 1})->to, state::AlarmState::kEvidence);
+    EXPECT_EQ(ledger->book().settle(1, {40, true, false, true, 1})->to, state::AlarmState::kEvidence);
+  }
+  static std::shared_ptr<const exporters::MonitorReport> report_of(const std::string& name) {
+    auto report = std::make_shared<exporters::MonitorReport>();
+    report->name = name;
+    return report;
   }
   void open() {
     ledger = std::make_unique<state::Ledger>(settings, &store);
     EXPECT_TRUE(ledger->open());
     EXPECT_TRUE(ledger->take_partition("t", 0));
   }
-  state::Delivery delivery() { return ledger->book().at(0).delivery; }
+  state::Delivery delivery() { return ledger->book().at(1).delivery; }
   Status save() { return ledger->checkpoint(); }
 };
 
