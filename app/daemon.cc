@@ -113,8 +113,8 @@ Status RunningDaemon::stop() {
   stopping_ = true;
   wake_.notify_all();
   if (counting_.joinable()) counting_.join();
+  if (server_) server_->stop();  // what it answers from outlives it
   evaluator_.reset();
-  if (server_) server_->stop();
   return outcome_;
 }
 
