@@ -2,6 +2,10 @@
 
 #include <sys/resource.h>
 
+#include <exception>
+
+#include "base/log.h"
+
 namespace gapwatch::app {
 
 Evaluator::Evaluator(const Clock& clock, std::size_t threads)
@@ -105,6 +109,13 @@ void Evaluator::work() {
       done = evaluated(std::move(job), before, executor);
     } catch (const Stopped&) {
       return;
+    } catch (const std::exception& failure) {  // memory, most likely
+      log::error(std::string("an evaluation failed, and the monitor's last one stays on show: ") + failure.what() +
+                 "; fewer nulls.replicates or thresholds take less memory");
+      const std::lock_guard lock(mutex_);
+      busy_ = false;
+      ++finished_;
+      continue;
     }
     const std::lock_guard lock(mutex_);
     if (era == era_) results_[done.moment.config.name] = done;

@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gapwatch {
@@ -44,13 +46,20 @@ class ThreadExecutor final : public Executor {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return busy_ == 0; });
     job_ = nullptr;
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
   std::size_t threads() const override { return workers_.size() + 1; }
 
  private:
   void drain() {
-    for (std::size_t i = next_++; i < count_; i = next_++) (*job_)(i);
+    try {
+      for (std::size_t i = next_++; i < count_; i = next_++) (*job_)(i);
+    } catch (...) {
+      next_ = count_;
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
   }
 
   void work() {
@@ -74,6 +83,7 @@ class ThreadExecutor final : public Executor {
   const std::function<void(std::size_t)>* job_ = nullptr;
   std::size_t count_ = 0, round_ = 0, busy_ = 0;
   std::atomic<std::size_t> next_{0};
+  std::exception_ptr failure_;  // the first of a round
   bool stopping_ = false;
 };
 

@@ -15,7 +15,8 @@ namespace gapwatch {
 class Executor {
  public:
   virtual ~Executor() = default;
-  // Runs job(i) for every i in [0, count), in any order, and returns when all are done.
+  // Runs job(i) for every i in [0, count), in any order, and returns when all are done. Where one throws, not all
+  // of the others run, and the first exception comes out of run().
   virtual void run(std::size_t count, const std::function<void(std::size_t)>& job) = 0;
   virtual std::size_t threads() const = 0;
 };

@@ -238,7 +238,7 @@ void add_tests(std::vector<Binding<M>>& table) {
       "evaluate_every", duration(std::chrono::milliseconds(100), std::chrono::hours(24)),
       [](auto& m) { return &m.evaluate_every; }, "How often the null tests run."));
   table.push_back(setting(
-      "nulls.replicates", whole(20, 10'000'000), [](auto& m) { return &m.nulls.replicates; },
+      "nulls.replicates", whole(20, 1'000'000), [](auto& m) { return &m.nulls.replicates; },
       "Samples of each null law."));
   table.push_back(setting(
       "nulls.seed", whole(0, std::numeric_limits<std::uint64_t>::max()),

@@ -358,13 +358,14 @@ MarginChainResult sample_margin(const CountTable& table, const PromptClasses& cl
   std::vector<PatternScores> scores;
   const bool look_up = classes.patterns.size() * 16 <= classes.prompts || classes.patterns.size() <= 1'000;
   for (const auto& pattern : classes.patterns) scores.emplace_back(spec, pattern, look_up);
-  MarginChainResult out{NullSamples(spec.thresholds.size(), options.samples)};
+  MarginChainResult out{NullSamples(spec.thresholds.size(), 0)};
   out.long_cycles = needs_long_cycles(classes);
   std::vector<Chain> pilots;
   pilots.emplace_back(rows, classes, spec, scores, constant, out.long_cycles);
   const std::uint64_t moves = pilots[0].moves_a_round();
   if (rows.count < 2 || moves == 0) {  // nothing can move
     out.chains = 1;
+    out.samples = NullSamples(spec.thresholds.size(), options.samples);
     for (std::uint32_t k = 0; k < options.samples; ++k) out.samples.put(k, pilots[0].statistics());
     measure(out, options.samples);
     return out;

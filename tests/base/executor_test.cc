@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <stdexcept>
 #include <vector>
 
 namespace gapwatch {
@@ -19,6 +20,18 @@ TEST(ThreadExecutor, DoesEveryJobOnce) {
   const auto four = make_thread_executor(4);
   EXPECT_EQ(four->threads(), 4u);
   for (int round = 0; round < 50; ++round) EXPECT_EQ(squares(*four), squares(one));
+}
+
+TEST(ThreadExecutor, HandsOnWhatAJobThrowsAndWorksOn) {
+  for (const std::size_t threads : {1, 4}) {
+    const auto executor = make_thread_executor(threads);
+    for (int round = 0; round < 50; ++round) {
+      EXPECT_THROW(executor->run(100, [](std::size_t i) { if (i % 30 == 7) throw std::runtime_error("no memory"); }),
+                   std::runtime_error);
+      InlineExecutor one;
+      EXPECT_EQ(squares(*executor), squares(one));
+    }
+  }
 }
 
 // A system that gives no more threads is no fault: the work is done by those there are.
