@@ -251,7 +251,7 @@ void add_process(std::vector<Binding<S>>& table) {
       "one."));
   table.push_back(in_settings(
       "limits.prompts", whole(1, 4'000'000'000), [](auto& s) { return &s.max_prompts; },
-      "Prompts of one partition; events of further ones are rejected."));
+      "Prompts of one partition; events of further ones are rejected. Those that `state.retain` has erased do not count."));
 }
 
 }  // namespace

@@ -10,6 +10,9 @@ namespace {
 
 using stats::DrawOutcome;
 
+// The names of prompts that were erased stay until the next start: at most so many for each that may be there.
+constexpr std::size_t kNamesAPrompt = 4;
+
 DrawOutcome code(Outcome outcome) {
   switch (outcome) {
     case Outcome::kSuccess: return DrawOutcome::kSuccess;
@@ -146,7 +149,8 @@ ApplyResult Shard::apply_at(Aim aim, const Event& event) {
   if (row == nullptr) {
     const bool remembered = event.time && event.draw && settings_.events.later_wins;
     if (event.kind == EventKind::kRetract && !remembered) return {Applied::kUnmatched, {}};
-    if (rows_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
+    const bool full = prompts() >= settings_.max_prompts || rows_.size() / kNamesAPrompt >= settings_.max_prompts;
+    if (full) return {Applied::kRejected, "too_many_prompts"};
     row = &add_row(aim.channel, event.prompt);
   }
   if (!here(*row)) return {Applied::kRejected, "unreadable"};
@@ -247,7 +251,9 @@ RouteSet& Shard::route_set(std::uint32_t eval, std::string_view prompt) {
 
 ApplyResult Shard::apply_route(const Event& event) {
   const auto eval = catalog_.eval(event.eval);
-  if (routes_.size() >= settings_.max_prompts) return {Applied::kRejected, "too_many_prompts"};
+  if (routes_.size() >= settings_.max_prompts && !routes_.contains({eval, std::string(event.prompt)})) {
+    return {Applied::kRejected, "too_many_prompts"};
+  }
   Decision decision{catalog_.router(event.router), {}};
   for (const auto& [policy, weight] : event.weights) decision.weights.emplace_back(catalog_.policy(policy), weight);
   std::sort(decision.weights.begin(), decision.weights.end());

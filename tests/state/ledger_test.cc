@@ -241,6 +241,21 @@ TEST(Ledger, ClosedPoolsAndCapsRefuseStrangersWithoutChangingAnything) {
   EXPECT_EQ(shard.apply(draw_event("q", "a", 0, Outcome::kSuccess)).reason, "too_many_prompts");
   EXPECT_EQ(shard.rows().size(), 1u);
 
+  Event route;
+  route.kind = EventKind::kRoute;
+  route.eval = "eval";
+  route.router = "knn";
+  const RouteWeight to_a[] = {{"a", 1.0}}, to_b[] = {{"b", 1.0}};
+  const auto decide = [&](std::string_view prompt, std::span<const RouteWeight> weights) {
+    route.prompt = prompt;
+    route.weights = weights;
+    return shard.apply(route);
+  };
+  EXPECT_EQ(decide("p", to_a).applied, Applied::kApplied);
+  EXPECT_EQ(decide("q", to_a).reason, "too_many_prompts");
+  EXPECT_EQ(decide("p", to_a).applied, Applied::kDuplicate) << "a prompt that is known is not one more";
+  EXPECT_EQ(decide("p", to_b).applied, Applied::kCorrection);
+
   config::Settings few;
   few.max_policies = 1;
   Ledger small(few, nullptr);

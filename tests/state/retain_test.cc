@@ -168,6 +168,21 @@ TEST(Retain, TheCapOfPoliciesIsOfThoseThatAreKept) {
   EXPECT_EQ(f.ledger->shard("topic", 0)->apply(third).applied, Applied::kApplied);
 }
 
+TEST(Retain, TheCapOfPromptsIsOfThoseThatAreKept) {
+  Fixture f;
+  f.settings.max_prompts = 30;
+  f.fill("exam", "a", 100, 20);
+  f.fill("math", "a", 1'500, 10);
+  const auto further = draw("math", "p10", "a", 0, 1'500);
+  EXPECT_EQ(f.ledger->shard("topic", 0)->apply(further).reason, "too_many_prompts");
+  f.go_to(1'500, "a");
+  f.checkpoints(70);
+  EXPECT_EQ(f.ledger->prompts(), 10u);
+  f.apply(further);
+  for (int p = 11; p < 30; ++p) f.apply(draw("math", "p" + std::to_string(p), "a", 0, 1'500));
+  EXPECT_EQ(f.ledger->shard("topic", 0)->apply(draw("math", "p30", "a", 0, 1'500)).reason, "too_many_prompts");
+}
+
 TEST(Retain, AFewFromTheFutureEraseNothing) {
   Fixture f;
   f.fill("math", "old", 100, 30);
