@@ -81,6 +81,7 @@ class Server final : public HttpServer, public SessionOwner {
   }
 
   void publish(std::string path, std::string event_json) override;
+  void keep_streams(std::set<std::string> paths) override;
   Status start() override;
   std::uint16_t port() const override { return port_; }
   void stop() override;
@@ -217,6 +218,18 @@ void Server::publish(std::string path, std::string event_json) {
     stream.last = std::make_shared<const std::string>(framed(event_json, ++last_event_));
     const auto subscribers = stream.subscribers;
     for (const auto& session : subscribers) session->push(stream.last);
+  });
+}
+
+void Server::keep_streams(std::set<std::string> paths) {
+  asio::post(io_, [this, paths = std::move(paths)] {
+    std::set<std::shared_ptr<HttpSession>> ended;
+    std::erase_if(streams_, [&](auto& entry) {
+      if (paths.contains(entry.first)) return false;
+      ended.insert(entry.second.subscribers.begin(), entry.second.subscribers.end());
+      return true;
+    });
+    for (const auto& session : ended) session->close();
   });
 }
 

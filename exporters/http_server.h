@@ -1,7 +1,7 @@
 // HttpServer: the one port on which everything is served (interfaces.md, "HTTP").
 //
 // Routes are registered before start(); a handler runs on the server's own thread, reads immutable
-// snapshots, must not block and must not call stop(). publish() and stop() may be called by any thread.
+// snapshots, must not block and must not call stop(). publish(), keep_streams() and stop() may be called by any thread.
 //
 // HTTP/1.1 with keep-alive; HEAD is answered where GET is; an error is {"error": text}. Every response forbids
 // scripts and requests from elsewhere, sniffing, framing and storing. On loopback the Host header must
@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,8 @@ class HttpServer {
   // A text/event-stream at exactly `path`, from the first publish() on: every subscriber gets the last
   // message, then each later one; who reads too slowly misses messages, never the last.
   virtual void publish(std::string path, std::string event_json) = 0;
+  // Ends all other streams: their subscribers are disconnected, and their paths answered by a route, if any.
+  virtual void keep_streams(std::set<std::string> paths) = 0;
   // Listens; refuses with a message naming the address, or the file of http.tls, and what to do.
   virtual Status start() = 0;
   virtual std::uint16_t port() const = 0;  // the one really bound

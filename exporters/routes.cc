@@ -164,9 +164,12 @@ void register_routes(HttpServer& server, Views& views, RouteSettings settings) {
 }
 
 void publish_events(HttpServer& server, const Published& published) {
+  std::set<std::string> paths;
   for (const auto& monitor : published.monitors) {
-    server.publish(fmt::format("{}/{}/events", kMonitors, monitor->name), event_json(published, *monitor));
+    const auto& path = *paths.insert(fmt::format("{}/{}/events", kMonitors, monitor->name)).first;
+    server.publish(path, event_json(published, *monitor));
   }
+  server.keep_streams(std::move(paths));
 }
 
 }  // namespace gapwatch::exporters

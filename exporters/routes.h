@@ -59,7 +59,8 @@ struct RouteSettings {
 // percent-encoded and may hold a "/".
 void register_routes(HttpServer& server, Views& views, RouteSettings settings);
 
-// Sends a snapshot to everyone who listens to a monitor's events. Any thread.
+// Sends a snapshot to everyone who listens to a monitor's events, and ends those of monitors that are no more. Any
+// thread.
 void publish_events(HttpServer& server, const Published& published);
 
 }  // namespace gapwatch::exporters

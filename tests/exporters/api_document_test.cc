@@ -24,6 +24,7 @@ class RouteList final : public HttpServer {
  public:
   void route(std::string method, std::string path, HttpHandler) override { routes.insert(method + " " + path); }
   void publish(std::string, std::string) override {}
+  void keep_streams(std::set<std::string>) override {}
   Status start() override { return {}; }
   std::uint16_t port() const override { return 0; }
   void stop() override {}

@@ -251,6 +251,22 @@ TEST_F(HttpServerTest, EventStreamBeginsWithTheLastMessageAndGoesOn) {
   EXPECT_EQ(get("/events/other").status, 404);
 }
 
+TEST_F(HttpServerTest, AStreamThatIsNotKeptEnds) {
+  begin();
+  server_->publish("/events", "kept");
+  server_->publish("/old", "x");
+  BlockingClient kept(server_->port()), old(server_->port());
+  kept.send(std::string("GET /events HTTP/1.1\r\n") + kHost + "\r\n");
+  old.send(std::string("GET /old HTTP/1.1\r\n") + kHost + "\r\n");
+  ASSERT_TRUE(kept.read_until("data: kept\n\n"));
+  ASSERT_TRUE(old.read_until("data: x\n\n"));
+  server_->keep_streams({"/events"});
+  EXPECT_TRUE(old.read_to_end());
+  EXPECT_EQ(get("/old").status, 404);
+  server_->publish("/events", "on");
+  EXPECT_TRUE(kept.read_until("data: on\n\n"));
+}
+
 TEST_F(HttpServerTest, WhoComesBackToAStreamGetsTheLatest) {
   begin();
   server_->publish("/events", "1");
