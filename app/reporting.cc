@@ -213,26 +213,19 @@ exporters::InputReport input_report(const ingest::StreamCounters& counters) {
 
 namespace {
 
-// The policies a prompt's part in the gaps is measured from; ties go to the first by name.
+// The policies a prompt's part in the gaps is measured from: the same as in its summary.
 struct Comparators {
   std::size_t by_rate = 0;      // highest mean rate
   std::size_t by_coverage = 0;  // highest coverage at the alarm threshold
 };
 
 Comparators comparators(const stats::CountTable& table, const state::MonitorMoment& moment) {
-  std::vector<double> rate(table.pool_size()), covered(table.pool_size());
-  for (std::size_t i = 0; i < table.prompt_count(); ++i) {
-    const auto row = table.row(i);
-    if (!stats::is_complete(row, moment.spec.completeness)) continue;
-    for (std::size_t m = 0; m < row.size(); ++m) {
-      rate[m] += stats::raw_rate(row[m]);
-      covered[m] += stats::covers(row[m], stats::need(moment.config.alarm_threshold, row[m].trials));
-    }
-  }
-  const auto best = [](const std::vector<double>& sums) {
-    return static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
-  };
-  return {best(rate), best(covered)};
+  auto spec = moment.spec;
+  spec.thresholds = {moment.config.alarm_threshold};
+  const auto sums = stats::sum_table(table, spec);
+  if (sums.complete == 0) return {};
+  const auto summary = stats::summarize(sums, spec);
+  return {summary.best_single, summary.coverage.front().best_policy};
 }
 
 struct Driver {
