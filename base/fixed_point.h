@@ -25,11 +25,6 @@ inline FixedTerm fixed_term(double value) {
 #endif
 }
 
-// numerator / denominator, 0 <= numerator <= denominator, denominator > 0.
-inline FixedTerm fixed_ratio(std::uint32_t numerator, std::uint32_t denominator) {
-  return fixed_term(static_cast<double>(numerator) / static_cast<double>(denominator));
-}
-
 __extension__ using Int128 = __int128;
 __extension__ using UInt128 = unsigned __int128;
 

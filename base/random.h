@@ -133,11 +133,6 @@ double log_gamma_draw(Generator& random, double shape) {
   }
 }
 
-template <typename Generator>
-double gamma_draw(Generator& random, double shape) {
-  return std::exp(log_gamma_draw(random, shape));
-}
-
 // Beta(alpha, beta), both > 0; in [0, 1].
 template <typename Generator>
 double beta_draw(Generator& random, double alpha, double beta) {

@@ -6,6 +6,7 @@
 // memory is bounded by the number of draws, not by their indices. Indices are any uint64.
 //
 // Threads: as a plain value. Cost: 24 bytes; O(1) for dense draws, O(log n) to find a far one.
+// Source: interfaces.md (draws); statistics.md section 1 (outcomes).
 #pragma once
 
 #include <cstddef>

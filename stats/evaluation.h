@@ -2,7 +2,8 @@
 //
 // An absent optional is an undefined number (a JSON null, an absent metric). Ratios lie in 0..1.
 // Shapes: vectors "by policy" follow `policies`, "by threshold" follow `thresholds`.
-// Sources: statistics.md; field names are those of interfaces.md, "Report JSON".
+// Threads: plain values; const access is safe to share. Cost: memory by policies and thresholds, and by prompts where a
+// field says so. Sources: statistics.md; field names are those of interfaces.md, "Report JSON".
 #pragma once
 
 #include <cstdint>

@@ -12,12 +12,6 @@ namespace {
 
 constexpr double kFeasibleCost = 4e9;
 
-std::vector<std::size_t> first_classes(const PromptClasses& classes) {
-  std::vector<std::size_t> first(classes.patterns.size() + 1, classes.classes.size());
-  for (std::size_t k = classes.classes.size(); k-- > 0;) first[classes.classes[k].pattern] = k;
-  return first;
-}
-
 double pattern_cost(const TrialPattern& pattern, std::size_t totals, std::size_t thresholds) {
   const double pool = static_cast<double>(pattern.trials.size()), total = static_cast<double>(pattern.total);
   const double trials = total / pool + 1, depth = std::log2(pool) + 1;

@@ -1,6 +1,6 @@
 // Exact conditional moves on a table with given margins (see margin_chain.h).
 //
-// Threads: an object belongs to one thread.
+// Threads: an object belongs to one thread. Cost: margin_chain.h.
 // Source: statistics.md section 5.
 #pragma once
 

@@ -130,4 +130,10 @@ PromptClasses classify_prompts(const CountTable& table) {
   return out;
 }
 
+std::vector<std::size_t> first_classes(const PromptClasses& classes) {
+  std::vector<std::size_t> first(classes.patterns.size() + 1, classes.classes.size());
+  for (std::size_t k = classes.classes.size(); k-- > 0;) first[classes.classes[k].pattern] = k;
+  return first;
+}
+
 }  // namespace gapwatch::stats

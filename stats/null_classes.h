@@ -48,4 +48,7 @@ struct PromptClasses {
 // An empty table gives no classes.
 PromptClasses classify_prompts(const CountTable& table);
 
+// By pattern: its first class; one more at the end.
+std::vector<std::size_t> first_classes(const PromptClasses& classes);
+
 }  // namespace gapwatch::stats

@@ -1,6 +1,6 @@
 // From a null law, in whatever form it is known, to a NullComparison.
 //
-// Threads: pure. Source: statistics.md section 5, "Reported".
+// Threads: pure. Cost: linear in the samples, draws or indicators. Source: statistics.md section 5, "Reported".
 #pragma once
 
 #include <cstdint>

@@ -136,8 +136,7 @@ std::vector<CoverProbabilities> redeal_cover_probabilities(const TrialPattern& p
 
 RedealExact redeal_exact(const PromptClasses& classes, double tau, Executor& executor) {
   std::vector<CoverProbabilities> of_class(classes.classes.size());
-  std::vector<std::size_t> first(classes.patterns.size() + 1, classes.classes.size());
-  for (std::size_t k = classes.classes.size(); k-- > 0;) first[classes.classes[k].pattern] = k;
+  const auto first = first_classes(classes);
   executor.run(classes.patterns.size(), [&](std::size_t pattern) {
     std::vector<std::uint64_t> totals;
     for (auto k = first[pattern]; k < first[pattern + 1]; ++k) totals.push_back(classes.classes[k].successes);

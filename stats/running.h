@@ -6,7 +6,8 @@
 // the whole. An event costs replace(old row, new row): O(pool x thresholds), whatever N is.
 // `summarize` turns sums into numbers; it is the only place where they are divided.
 //
-// Threads: as a plain value; const access is safe to share.
+// Empty: a pool of no policies counts no prompt; numbers of 0 complete prompts are absent or meaningless (PoolSummary
+// says which). Threads: as a plain value; const access is safe to share.
 // Source: statistics.md sections 1, 3, 4, 8.
 #pragma once
 

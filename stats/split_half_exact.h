@@ -1,7 +1,8 @@
 // The exact expectation behind split_half(): a prompt's cells halved at random, the policy with the highest
 // choosing-half rate taken, its scoring half judged.
 //
-// Source: statistics.md section 5.
+// Threads: HalfLaws belongs to one thread, the rest is pure. Cost of a prompt: the values of its cells' laws, times the
+// pool, times half the pool again where ties are averaged. Source: statistics.md section 5.
 #pragma once
 
 #include <cstdint>

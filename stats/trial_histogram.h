@@ -5,6 +5,7 @@
 //
 // Threads: as a plain value. Cost: an array up to the largest n seen (below 4,096), a map beyond;
 // adding allocates only when n is the largest so far, or beyond the array.
+// Source: statistics.md section 1 (trials of a cell).
 #pragma once
 
 #include <cstdint>
