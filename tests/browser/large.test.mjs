@@ -1,5 +1,5 @@
 // A large pool, 10,000 prompts and 50 policies: the page asks for and draws what is looked at, and nothing anew that has not
-// changed. How long things take is printed, not asserted; docs/PAGE.md has it.
+// changed. How long things take is printed, not asserted.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
