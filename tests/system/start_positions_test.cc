@@ -7,6 +7,7 @@
 #include "ingest/kafka_producer.h"
 #include "tests/ingest/recording_handler.h"
 #include "tests/support/broker.h"
+#include "tests/support/eventually.h"
 
 namespace gapwatch {
 namespace {
@@ -165,10 +166,16 @@ TEST_F(StartPositions, ATopicThatIsNotThereYetIsWaitedFor) {
   (void)source->poll(std::chrono::milliseconds(100), handler);  // may say that it is not there
   make_topic(1);
   produce(0, 3);
-  while (handler.seen.size() < 3) {
-    const auto more = source->poll(std::chrono::milliseconds(100), handler);
-    ASSERT_TRUE(more || more.error().action == Action::kRetry) << more.error().message;
-  }
+  std::string last = "no error";
+  bool failed = false;
+  ASSERT_TRUE(testing::eventually([&] {
+    if (const auto more = source->poll(std::chrono::milliseconds(100), handler); !more) {
+      last = more.error().message;
+      failed = more.error().action != Action::kRetry;
+    }
+    return failed || handler.seen.size() >= 3;
+  })) << handler.seen.size() << " records came; " << last;
+  ASSERT_FALSE(failed) << last;
   EXPECT_EQ(handler.seen.front().value, "v0");
   source->close(handler);
 }

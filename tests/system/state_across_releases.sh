@@ -45,12 +45,18 @@ counted() { # PORT: the trials the monitor has counted
 
 # Runs the monitor over the events until it has counted them all, and stops it in order.
 run() {
-  local port monitor
+  local port monitor seen='' deadline=$((SECONDS + 120))
   port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
   write_config "$port"
   "$binary" run --config config.yaml >run.log 2>&1 &
   monitor=$!
-  while kill -0 "$monitor" 2>/dev/null && [[ $(counted "$port") != "$total" ]]; do read -rt 0.2 <> <(:) || true; done
+  while kill -0 "$monitor" 2>/dev/null && seen=$(counted "$port") && [[ $seen != "$total" ]]; do
+    if ((SECONDS >= deadline)); then
+      kill -KILL "$monitor"
+      die "after two minutes ${seen:-none} of $total trials are counted; the log ends: $(tail -n 1 run.log)"
+    fi
+    read -rt 0.2 <> <(:) || true
+  done
   kill -TERM "$monitor" 2>/dev/null || true
   wait "$monitor" || die "gapwatch run failed: $(tail -n 1 run.log)"
 }
