@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "stats/simulate.h"
 #include "tests/support/tables.h"
@@ -158,17 +159,50 @@ TEST(PopulationGap, IsDefinedAtTheEdges) {
   EXPECT_TRUE(population_gap(two, gap, executor));
 }
 
-TEST(PopulationGap, LargeTablesAreRepresentedBySomePrompts) {
-  const auto table =
-      testing::random_table({.prompts = 300, .policies = 40, .trials_from = 1, .trials_to = 6}, 9);
+// `prompts` of four policies: on the last 3 of 10 each policy in turn is the only one to succeed, on those before all are the
+// same. Whatever the draws, that share less what one policy covers of it is the gap: 0.3 * 3/4.
+CountTable gap_at_the_end(std::size_t prompts) {
+  CountTable table;
+  table.policies = testing::policy_names(4);
+  for (std::size_t i = 0; i < prompts; ++i) {
+    for (std::size_t m = 0; m < 4; ++m) {
+      const bool alike = i < prompts * 7 / 10;
+      table.cells.push_back({60, alike ? 30u : i % 4 == m ? 57u : 0u});
+    }
+  }
+  return table;
+}
+
+TEST(PopulationGap, LargeTablesAreRepresentedBySomePromptsOfAllOfThem) {
+  constexpr std::size_t kUsed = 200;
+  constexpr int kSeeds = 8;
   InlineExecutor executor;
-  PopulationGapOptions gap;
-  gap.bootstraps = 0;
-  gap.draws = 5;
-  gap.max_cells = 400;
-  const auto result = *population_gap(table, gap, executor);
-  EXPECT_EQ(result.prompts_used, 10u);
-  EXPECT_GE(result.estimate, 0);
+  const auto estimates = [&](const CountTable& table) {
+    std::vector<double> all;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      PopulationGapOptions gap;
+      gap.bootstraps = 0;
+      gap.draws = 20;
+      gap.max_cells = 4 * kUsed + 3;
+      gap.seed = seed;
+      const auto result = *population_gap(table, gap, executor);
+      EXPECT_EQ(result.prompts_used, kUsed);
+      all.push_back(result.estimate);
+    }
+    return all;
+  };
+  const auto spread = [](const std::vector<double>& all) {
+    const auto [least, most] = std::minmax_element(all.begin(), all.end());
+    return *most - *least;
+  };
+  // Of 200 prompts drawn from 2,000 the share with a gap has a standard deviation of 0.031; the largest of four policies
+  // covers some more than a quarter of it.
+  const auto drawn = estimates(gap_at_the_end(2'000));
+  for (const double estimate : drawn) EXPECT_NEAR(estimate, 0.225, 4.5 * 0.031);
+  EXPECT_NEAR(std::accumulate(drawn.begin(), drawn.end(), 0.0) / kSeeds, 0.225, 4.5 * 0.031 / std::sqrt(kSeeds));
+  // Another seed draws other prompts; where all are used it hardly matters.
+  EXPECT_GT(spread(drawn), 0.02);
+  EXPECT_LT(spread(estimates(gap_at_the_end(kUsed))), 0.005);
 }
 
 // Every cell of it is distinct: what hardly differs is taken together, and the estimate stays that of the true rates.
