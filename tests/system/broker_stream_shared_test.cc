@@ -1,15 +1,12 @@
 // Real scored responses on the real broker: figures of the offline report, whatever happens on the way.
 #include <random>
-#include <thread>
 
-#include "tests/support/broker.h"
-#include "tests/support/monitor_process.h"
+#include "tests/support/broker_stream.h"
 #include "tests/support/temp_dir.h"
 
 namespace gapwatch {
 namespace {
 
-using testing::broker;
 using testing::eventually;
 using testing::json_at;
 using testing::run_to_end;
@@ -17,42 +14,34 @@ using testing::TempDir;
 
 const std::string kStream = std::string(GAPWATCH_SHARED_DIR) + "/data/math500.jsonl.gz";
 
-// Every line of the stream, and after 1 in 20 of them an earlier one again or rubbish.
-void spoil(const std::filesystem::path& to, const TempDir& dir) {
-  ASSERT_EQ(run_to_end({"sh", "-c", "gzip -dc '" + kStream + "' > '" + (dir.path() / "plain").string() + "'"}, dir.path()).status, 0);
+// Every line of the stream; after 1 in 20 of them an earlier one again or rubbish; and for another monitor 1 in 10 again
+// without its draw, or as trials counted before: these count as often as they are read.
+std::vector<std::string> spoiled(const TempDir& dir) {
+  EXPECT_EQ(run_to_end({"sh", "-c", "gzip -dc '" + kStream + "' > '" + (dir.path() / "plain").string() + "'"}, dir.path()).status, 0);
+  const auto plain = testing::lines_of(testing::read_file(dir.path() / "plain"));
   std::mt19937_64 random(17);
-  std::ifstream in(dir.path() / "plain");
-  std::ofstream out(to);
-  std::vector<std::string> seen;
-  for (std::string line; std::getline(in, line);) {
-    out << line << '\n';
-    seen.push_back(line);
-    if (random() % 20 != 0) continue;
-    out << (random() % 3 != 0 ? seen[random() % seen.size()] : "\x01 rubbish {\"prompt\":") << '\n';
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    lines.push_back(plain[i]);
+    if (random() % 20 == 0) lines.push_back(random() % 3 != 0 ? plain[random() % (i + 1)] : "\x01 rubbish {\"prompt\":");
+    if (random() % 10 != 0) continue;
+    const auto other = testing::with_member(plain[i], "eval", R"("eval":"unnumbered")");
+    lines.push_back(random() % 8 != 0 ? testing::without_draw(other) : testing::pre_counted(other, random() % 3, 2));
   }
+  return lines;
 }
 
 TEST(BrokerStreamShared, Math500WithDuplicatesRubbishAndADozenDeaths) {
+  constexpr int kDeaths = 12;
   const TempDir dir;
-  const auto spoiled = dir.path() / "spoiled.jsonl";
-  spoil(spoiled, dir);
-  const auto topic = testing::fresh_topic("math500");
-  const auto sent = run_to_end({GAPWATCH_BINARY, "replay", spoiled.string(), "--to", "kafka://" + broker().bootstrap() + "/" + topic,
-                                "--partitions", "6"},
-                               dir.path());
-  ASSERT_EQ(sent.status, 0) << sent.err;
+  const auto lines = spoiled(dir);
+  const auto name = testing::fresh_topic("math500");
+  testing::TopicWriter topic(name, 6);
   testing::MonitorProcess monitor(
-      dir.path(), "source:\n  kafka:\n    brokers: " + broker().bootstrap() + "\n    topics: [" + topic + "]\n    group: " + topic +
-                      "\n    instance: monitor-1\n    session_timeout: 6s\nstate: {path: " + (dir.path() / "state").string() +
-                      ", checkpoint_every: 20ms}\nhttp: {listen: 127.0.0.1:0}\n"
-                      "monitors: [{name: math500, eval: math500, scorer: lexical, evaluate_every: 1s, nulls: {replicates: 100}}]\n");
-  std::mt19937_64 random(23);
-  for (int death = 0; death < 12; ++death) {
-    ASSERT_TRUE(monitor.port()) << monitor.process().err();
-    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 400));
-    EXPECT_EQ(monitor.process().kill(SIGKILL), 128 + SIGKILL);
-    monitor.start();
-  }
+      dir.path(), testing::topic_config(name, dir.path(),
+                                        "  - {name: math500, eval: math500, scorer: lexical, evaluate_every: 1s, nulls: {replicates: 100}}\n"
+                                        "  - {name: unnumbered, eval: unnumbered, scorer: lexical, nulls: {replicates: 20}}\n"));
+  EXPECT_GE(testing::kill_amid(monitor, topic, lines, kDeaths, 23), kDeaths / 4);
   const auto report = run_to_end({GAPWATCH_BINARY, "report", kStream, "--config", (dir.path() / "gapwatch.yaml").string(),
                                   "--format", "json"},
                                  dir.path());
@@ -82,6 +71,9 @@ TEST(BrokerStreamShared, Math500WithDuplicatesRubbishAndADozenDeaths) {
   }
   EXPECT_EQ(monitor.metric("gapwatch_oracle_gap_ratio{monitor=\"math500\",tau=\"0.1\"}"), 0.072);
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
+  for (const char* eval : {"math500", "unnumbered"}) {
+    EXPECT_EQ(testing::exported_counts(dir.path(), eval), testing::naive_counts(lines, eval)) << eval;
+  }
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 // The whole way on a real broker: a replayed stream, a monitor process, its API, against the offline report.
-#include <random>
-
-#include "tests/support/broker.h"
-#include "tests/support/monitor_process.h"
+#include "tests/support/broker_stream.h"
 #include "tests/support/temp_dir.h"
 
 namespace gapwatch {
@@ -13,38 +10,14 @@ using testing::eventually;
 using testing::fresh_topic;
 using testing::json_at;
 using testing::MonitorProcess;
+using testing::offline_monitor;
+using testing::replay;
 using testing::run_to_end;
+using testing::simulated_config;
 using testing::TempDir;
 
-std::string kafka_config(const std::string& topic, const std::filesystem::path& dir, const std::string& more = "") {
-  return "source:\n  kafka:\n    brokers: " + broker().bootstrap() + "\n    topics: [" + topic + "]\n    group: " + topic +
-         "\n    instance: monitor-1\n    session_timeout: 6s\n" + "state: {path: " + (dir / "state").string() +
-         ", checkpoint_every: 20ms}\nhttp: {listen: 127.0.0.1:0}\n"
-         "monitors:\n  - name: m\n    eval: simulated\n    evaluate_every: 1s\n    nulls: {replicates: 50}\n" +
-         more;
-}
-
-// The offline report's monitor, of the same config.
-std::string offline_monitor(const std::filesystem::path& dir, const std::string& input) {
-  const auto ran = run_to_end({GAPWATCH_BINARY, "report", input, "--config", (dir / "gapwatch.yaml").string(), "--format",
-                               "json"},
-                              dir);
-  EXPECT_EQ(ran.status, 0) << ran.err;
-  return json_at(ran.out, "/monitors/0");
-}
-
-void replay(const std::filesystem::path& dir, const std::string& input, const std::string& topic, int partitions) {
-  const auto ran = run_to_end({GAPWATCH_BINARY, "replay", input, "--to", "kafka://" + broker().bootstrap() + "/" + topic,
-                               "--partitions", std::to_string(partitions)},
-                              dir);
-  ASSERT_EQ(ran.status, 0) << ran.err;
-}
-
 void simulate(const std::filesystem::path& dir, const std::filesystem::path& to) {
-  const auto ran = run_to_end({GAPWATCH_BINARY, "simulate", "specialist", "--prompts", "120", "--policies", "4", "--draws",
-                               "40", "--traffic", "random", "--to", to.string()},
-                              dir);
-  ASSERT_EQ(ran.status, 0) << ran.err;
+  testing::simulate(dir, "specialist", 120, 4, 40, to);
 }
 
 constexpr std::uint64_t kSimulated = 120 * 4 * 40;
@@ -74,7 +47,7 @@ TEST(BrokerStream, AReplayedStreamGivesTheFiguresOfTheReport) {
     const auto topic = fresh_topic("replayed");
     const TempDir home;
     replay(dir.path(), input, topic, partitions);
-    MonitorProcess monitor(home.path(), kafka_config(topic, home.path()));
+    MonitorProcess monitor(home.path(), simulated_config(topic, home.path()));
     ASSERT_TRUE(monitor.caught_up(kSimulated)) << monitor.process().err();
     expect_same_figures(monitor, offline_monitor(home.path(), input));
     EXPECT_EQ(monitor.metric("gapwatch_prompts{monitor=\"m\",state=\"complete\"}"), 120.0);
@@ -108,44 +81,62 @@ TEST(BrokerStream, DuplicatesAndRubbishChangeNothing) {
   const auto lines = spoil(input, spoiled);
   const auto topic = fresh_topic("spoiled");
   replay(dir.path(), spoiled, topic, 6);
-  MonitorProcess monitor(dir.path(), kafka_config(topic, dir.path()));
+  MonitorProcess monitor(dir.path(), simulated_config(topic, dir.path()));
   ASSERT_TRUE(monitor.caught_up(lines)) << monitor.process().err();
   expect_same_figures(monitor, offline_monitor(dir.path(), input));
   EXPECT_GT(monitor.metric("gapwatch_rejected_total{reason=\"not_json\"}").value_or(0), 0);
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0);
 }
 
+// Many draws without their number, and trials counted before: read again, they would count again.
+std::vector<std::string> with_unnumbered(std::vector<std::string> events) {
+  std::mt19937_64 random(3);
+  for (auto& event : events) {
+    const auto kind = random() % 8, trials = random() % 5;
+    if (kind < 3) event = testing::without_draw(event);
+    if (kind == 3) event = testing::pre_counted(event, trials == 0 ? 0 : random() % trials, trials);
+  }
+  return events;
+}
+
+double events_total(MonitorProcess& monitor, const char* result) {
+  return monitor.metric("gapwatch_events_total{result=\"" + std::string(result) + "\"}").value_or(-1);
+}
+
+// After a clean end it goes on where it was: of all the topic only `partitions` new records are read, which count nothing.
+void expect_nothing_read_again(MonitorProcess& monitor, testing::TopicWriter& topic, int partitions) {
+  EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
+  monitor.start();
+  topic.write_to_each("{", partitions);
+  EXPECT_TRUE(eventually([&] { return events_total(monitor, "rejected") >= partitions; })) << monitor.process().err();
+  EXPECT_EQ(events_total(monitor, "rejected"), partitions);
+  for (const char* result : {"applied", "duplicate", "correction"}) EXPECT_EQ(events_total(monitor, result), 0) << result;
+}
+
 TEST(BrokerStream, KilledADozenTimesItCountsEveryRecordOnce) {
+  constexpr int kPartitions = 6, kDeaths = 12;
   const TempDir dir;
   const auto input = dir.path() / "events.jsonl";
   simulate(dir.path(), input);
-  const auto topic = fresh_topic("killed");
-  replay(dir.path(), input, topic, 6);
-  MonitorProcess monitor(dir.path(), kafka_config(topic, dir.path()));
-  std::mt19937_64 random(5);
-  for (int death = 0; death < 12; ++death) {
-    // Killed at a random moment after it began to listen, whatever it is doing then.
-    ASSERT_TRUE(monitor.port()) << monitor.process().err();
-    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
-    EXPECT_EQ(monitor.process().kill(SIGKILL), 128 + SIGKILL);
-    monitor.start();
-  }
+  const auto events = with_unnumbered(testing::lines_of(testing::read_file(input)));
+  testing::write_lines(input, events);
+  const auto name = fresh_topic("killed");
+  testing::TopicWriter topic(name, kPartitions);
+  MonitorProcess monitor(dir.path(), simulated_config(name, dir.path()));
+  EXPECT_GE(testing::kill_amid(monitor, topic, events, kDeaths, 5), kDeaths / 4);
   const auto offline = offline_monitor(dir.path(), input);
   expect_same_figures(monitor, offline);
-  EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
-
-  // A clean second run goes on where the first stopped: nothing is read again.
-  monitor.start();
+  ASSERT_FALSE(HasFailure());  // what follows would wait in vain as well
+  expect_nothing_read_again(monitor, topic, kPartitions);
   expect_same_figures(monitor, offline);
-  EXPECT_EQ(monitor.metric("gapwatch_events_total{result=\"applied\"}").value_or(0), 0.0);
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0);
 
   const auto verified = run_to_end({GAPWATCH_BINARY, "state", "verify", (dir.path() / "state").string()}, dir.path());
   EXPECT_EQ(verified.status, 0) << verified.err;
-  const auto exported = run_to_end({GAPWATCH_BINARY, "state", "export", (dir.path() / "state").string()}, dir.path());
-  testing::write_file(dir.path() / "exported.jsonl", exported.out);
-  EXPECT_EQ(json_at(offline_monitor(dir.path(), (dir.path() / "exported.jsonl").string()), "/coverage"),
-            json_at(offline, "/coverage"))
+  EXPECT_EQ(testing::exported_counts(dir.path(), "simulated"), testing::naive_counts(events, "simulated"));
+  testing::write_file(dir.path() / "exported.jsonl",
+                      testing::run_gapwatch(dir.path(), {"state", "export", (dir.path() / "state").string()}));
+  EXPECT_EQ(json_at(offline_monitor(dir.path(), dir.path() / "exported.jsonl"), "/coverage"), json_at(offline, "/coverage"))
       << "an export reads back as the same counts";
 }
 
@@ -155,7 +146,7 @@ TEST(BrokerStream, ABrokerThatGoesAwayIsWaitedFor) {
   simulate(dir.path(), input);
   const auto topic = fresh_topic("away");
   replay(dir.path(), input, topic, 2);
-  MonitorProcess monitor(dir.path(), kafka_config(topic, dir.path()));
+  MonitorProcess monitor(dir.path(), simulated_config(topic, dir.path()));
   ASSERT_TRUE(monitor.caught_up(kSimulated)) << monitor.process().err();
   broker().stop();
   ASSERT_TRUE(eventually([&] { return monitor.process().err().find("warning") != std::string::npos; }))
@@ -164,7 +155,7 @@ TEST(BrokerStream, ABrokerThatGoesAwayIsWaitedFor) {
   broker().start();
   const auto more = dir.path() / "more.jsonl";
   testing::write_file(more, R"({"eval":"simulated","scorer":"default","prompt":"late","policy":"policy-a","draw":0,"correct":1})");
-  replay(dir.path(), more.string(), topic, 2);
+  replay(dir.path(), more, topic, 2);
   EXPECT_TRUE(monitor.caught_up(kSimulated + 1)) << monitor.process().err();
   EXPECT_EQ(monitor.process().kill(SIGTERM), 0) << monitor.process().err();
 }

@@ -1,22 +1,20 @@
 // Evidence and its alarm as an operator sees them: broker, process, API, webhook, kill -9.
 #include <mutex>
-#include <random>
 
 #include "exporters/http_server.h"
-#include "tests/support/broker.h"
+#include "tests/support/broker_stream.h"
 #include "tests/support/http_settings.h"
-#include "tests/support/monitor_process.h"
 #include "tests/support/temp_dir.h"
 
 namespace gapwatch {
 namespace {
 
-using testing::broker;
 using testing::eventually;
 using testing::fresh_topic;
 using testing::json_at;
 using testing::MonitorProcess;
-using testing::run_to_end;
+using testing::replay;
+using testing::simulated_config;
 using testing::TempDir;
 
 // Takes posts; the first ones are refused.
@@ -49,29 +47,10 @@ class Receiver {
   std::vector<std::string> taken_;
 };
 
-std::string config(const std::string& topic, const std::filesystem::path& dir, const std::string& more = "") {
-  return "source:\n  kafka:\n    brokers: " + broker().bootstrap() + "\n    topics: [" + topic + "]\n    group: " + topic +
-         "\n    instance: monitor-1\n    session_timeout: 6s\n" + "state: {path: " + (dir / "state").string() +
-         ", checkpoint_every: 20ms}\nhttp: {listen: 127.0.0.1:0}\n"
-         "monitors:\n  - name: m\n    eval: simulated\n    evaluate_every: 1s\n    nulls: {replicates: 50}\n" +
-         more;
-}
-
-void run(const TempDir& dir, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), GAPWATCH_BINARY);
-  const auto ran = run_to_end(arguments, dir.path());
-  ASSERT_EQ(ran.status, 0) << ran.err;
-}
-
-void simulate(const TempDir& dir, const char* scenario, const std::string& to) {
-  run(dir, {"simulate", scenario, "--prompts", "60", "--policies", "4", "--draws", "60", "--traffic", "random", "--to", to});
+void simulate(const TempDir& dir, const char* scenario, const std::filesystem::path& to) {
+  testing::simulate(dir.path(), scenario, 60, 4, 60, to);
 }
 constexpr std::uint64_t kSimulated = 60 * 4 * 60;
-
-void replay(const TempDir& dir, const std::string& input, const std::string& topic, int partitions) {
-  run(dir, {"replay", input, "--to", "kafka://" + broker().bootstrap() + "/" + topic, "--partitions",
-            std::to_string(partitions)});
-}
 
 std::string monitor_at(MonitorProcess& monitor, const std::string& pointer) {
   return json_at(monitor.get("/api/v1/monitors/m"), pointer);
@@ -79,12 +58,12 @@ std::string monitor_at(MonitorProcess& monitor, const std::string& pointer) {
 
 TEST(EvidenceStream, AnAlarmIsRaisedPostedOnceAcknowledgedAndSurvivesKills) {
   const TempDir dir;
-  const auto input = (dir.path() / "events.jsonl").string();
+  const auto input = dir.path() / "events.jsonl";
   simulate(dir, "specialist", input);
   const auto topic = fresh_topic("alarm");
-  replay(dir, input, topic, 6);
+  replay(dir.path(), input, topic, 6);
   Receiver receiver(1);
-  MonitorProcess monitor(dir.path(), config(topic, dir.path(), "    alarm: {webhook: \"" + receiver.url() + "\"}\n"));
+  MonitorProcess monitor(dir.path(), simulated_config(topic, dir.path(), "    alarm: {webhook: \"" + receiver.url() + "\"}\n"));
   ASSERT_TRUE(monitor.caught_up(kSimulated)) << monitor.process().err();
   ASSERT_TRUE(eventually([&] { return monitor_at(monitor, "/state") == "\"evidence\""; })) << monitor.process().err();
   EXPECT_EQ(monitor.metric("gapwatch_alarm{monitor=\"m\",null=\"margin\"}"), 1.0);
@@ -123,30 +102,25 @@ TEST(EvidenceStream, AnAlarmIsRaisedPostedOnceAcknowledgedAndSurvivesKills) {
 }
 
 TEST(EvidenceStream, KilledInTheMiddleItsEvidenceIsTheReportsToTheLastDigit) {
+  constexpr int kDeaths = 8;
   const TempDir dir;
-  const auto input = (dir.path() / "events.jsonl").string();
+  const auto input = dir.path() / "events.jsonl";
   simulate(dir, "specialist", input);
-  const auto topic = fresh_topic("evidence");
-  replay(dir, input, topic, 1);
-  MonitorProcess monitor(dir.path(), config(topic, dir.path()));
-  std::mt19937_64 random(7);
-  for (int death = 0; death < 8; ++death) {
-    ASSERT_TRUE(monitor.port()) << monitor.process().err();
-    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 200));
-    EXPECT_EQ(monitor.process().kill(SIGKILL), 128 + SIGKILL);
-    monitor.start();
-  }
-  const auto ran = run_to_end({GAPWATCH_BINARY, "report", input, "--config", (dir.path() / "gapwatch.yaml").string(),
-                               "--format", "json"},
-                              dir.path());
-  ASSERT_EQ(ran.status, 0) << ran.err;
-  const auto offline = json_at(ran.out, "/monitors/0");
+  // A third without a number: read again, they would be bet on again.
+  auto events = testing::lines_of(testing::read_file(input));
+  for (std::size_t i = 0; i < events.size(); i += 3) events[i] = testing::without_draw(events[i]);
+  testing::write_lines(input, events);
+  const auto name = fresh_topic("evidence");
+  testing::TopicWriter topic(name, 1);
+  MonitorProcess monitor(dir.path(), simulated_config(name, dir.path()));
+  EXPECT_GE(testing::kill_amid(monitor, topic, events, kDeaths, 7), kDeaths / 4);
+  const auto offline = testing::offline_monitor(dir.path(), input);
   std::string online;
   // All but `since`: a record of a topic has a time.
   for (const char* part : {"/sequential/margin/log10_e", "/sequential/margin/log10_peak", "/sequential/margin/log10_wealth",
                            "/sequential/redeal/log10_e", "/sequential/redeal/p_anytime", "/sequential/redeal/closed",
                            "/sequential/responses", "/attribution", "/population_gap", "/state", "/checks"}) {
-    EXPECT_TRUE(eventually([&] {
+    ASSERT_TRUE(eventually([&] {
       online = monitor.get("/api/v1/monitors/m");
       return json_at(online, part) == json_at(offline, part);
     })) << part << "\n" << json_at(online, part) << "\n" << json_at(offline, part);
@@ -158,12 +132,12 @@ TEST(EvidenceStream, KilledInTheMiddleItsEvidenceIsTheReportsToTheLastDigit) {
 
 TEST(EvidenceStream, IdenticalPoliciesStayQuiet) {
   const TempDir dir;
-  const auto input = (dir.path() / "events.jsonl").string();
+  const auto input = dir.path() / "events.jsonl";
   simulate(dir, "identical", input);
   const auto topic = fresh_topic("quiet");
-  replay(dir, input, topic, 2);
+  replay(dir.path(), input, topic, 2);
   Receiver receiver(0);
-  MonitorProcess monitor(dir.path(), config(topic, dir.path(), "    alarm: {webhook: \"" + receiver.url() + "\"}\n"));
+  MonitorProcess monitor(dir.path(), simulated_config(topic, dir.path(), "    alarm: {webhook: \"" + receiver.url() + "\"}\n"));
   ASSERT_TRUE(monitor.caught_up(kSimulated)) << monitor.process().err();
   ASSERT_TRUE(eventually([&] { return monitor_at(monitor, "/state") == "\"quiet\""; })) << monitor.process().err();
   EXPECT_EQ(monitor.metric("gapwatch_alarm{monitor=\"m\",null=\"redeal\"}"), 0.0);
