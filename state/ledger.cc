@@ -39,7 +39,7 @@ Status Ledger::open() {
     return skip("one is enough");
   });
   if (!status && status.error().action != Action::kSkip) return status;
-  if (!empty) return refuse("the state folder is a database of something else; name another in state.path");
+  if (!empty) return refuse("the state folder holds no state of gapwatch's, or has lost its beginning; name another in state.path, or restore a backup");
   ByteWriter out;
   out.varint(kFormatVersion);
   WriteBatch batch;

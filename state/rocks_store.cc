@@ -8,6 +8,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdio>
@@ -30,20 +31,26 @@ bool no_room(const rocksdb::Status& status) {
          status.ToString().find("Disk quota") != std::string::npos;
 }
 
+Error damaged(const std::string& where, const std::string& why) {
+  return refuse(where + " is damaged (" + why +
+                "); move it away and start again: the counts are rebuilt from the stream, or restore a backup");
+}
+
 // What the operator should hear, by what RocksDB says.
 Error explain(const std::string& path, const rocksdb::Status& status) {
   const auto text = status.ToString();
   const auto where = "state folder " + path;
+  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
   if (no_room(status)) return retry(where + ": no room on the disk; free some space, counting goes on by itself then");
-  if (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos) {
-    return refuse(where + " is in use by another gapwatch; stop that one, or give this one a folder of its own");
+  if (status.IsCorruption()) return damaged(where, text);
+  if (says("Read-only file system")) {
+    return refuse(where + " is on a file system that is mounted read-only; mount it for writing, or name another in state.path");
   }
-  if (status.IsCorruption()) {
-    return refuse(where + " is damaged (" + text +
-                  "); move it away and start again: the counts are rebuilt from the stream, or restore a backup");
-  }
-  if (text.find("Permission denied") != std::string::npos) {
+  if (says("Permission denied")) {
     return refuse(where + " cannot be read and written by this user; change its owner or its mode");
+  }
+  if (says("lock hold by current process") || says("While lock file")) {
+    return refuse(where + " is in use by another gapwatch; stop that one, or give this one a folder of its own");
   }
   return refuse(where + ": " + text);
 }
@@ -76,6 +83,8 @@ rocksdb::Options rocks_options(const RocksOptions& options) {
   rocks.max_write_buffer_number = 2;
   rocks.max_background_jobs = 2;
   rocks.max_total_wal_size = 4 * options.write_buffer_bytes;
+  // Every batch is synced, so only the last can be torn; what is wrong before it is damage, and said to be.
+  rocks.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   rocks.allow_fallocate = false;  // a small disk is not filled with room set aside
   rocks.info_log = std::make_shared<RocksLog>();
   rocks.max_open_files = 256;
@@ -94,11 +103,22 @@ rocksdb::Options rocks_options(const RocksOptions& options) {
   return rocks;
 }
 
+// RocksDB takes a folder without CURRENT for a new one, and deletes what it does not know.
+bool lost_its_beginning(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / "CURRENT", error)) return false;
+  const auto holds_data = [](const fs::directory_entry& entry) {
+    return entry.path().extension() == ".sst" || entry.path().extension() == ".log";
+  };
+  return std::any_of(fs::directory_iterator(folder, error), fs::directory_iterator(), holds_data);
+}
+
 Result<std::unique_ptr<rocksdb::DB>> open_database(const RocksOptions& options) {
   const auto rocks = rocks_options(options);
   rocksdb::DB* db = nullptr;
   const auto status = options.read_only ? rocksdb::DB::OpenForReadOnly(rocks, options.path, &db)
                                         : rocksdb::DB::Open(rocks, options.path, &db);
+  if (no_room(status)) return refuse("state folder " + options.path + ": no room on the disk; free some space and start again");
   if (!status.ok()) return explain(options.path, status);
   return std::unique_ptr<rocksdb::DB>(db);
 }
@@ -212,6 +232,9 @@ class RocksStore final : public Store {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_rocks_store(const RocksOptions& options) {
+  if (lost_its_beginning(options.path)) {
+    return damaged("state folder " + options.path, "its file CURRENT is missing; nothing in it was touched");
+  }
   std::error_code error;
   if (options.read_only && !fs::exists(fs::path(options.path) / "CURRENT", error)) {
     return refuse("state folder " + options.path + " holds no state (no file CURRENT in it)");

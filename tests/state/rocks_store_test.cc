@@ -1,3 +1,5 @@
+#include <sys/mount.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -68,6 +70,115 @@ TEST(RocksStore, DamageIsSaid) {
   const auto store = open_rocks_store(options);
   ASSERT_FALSE(store);
   EXPECT_NE(store.error().message.find("is damaged"), std::string::npos) << store.error().message;
+}
+
+std::vector<std::filesystem::path> files_of(const RocksOptions& options, const char* extension) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(options.path)) {
+    if (entry.path().extension() == extension) found.push_back(entry.path());
+  }
+  return found;
+}
+
+void flip_the_middle(const std::filesystem::path& path) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const auto at = static_cast<std::streamoff>(std::filesystem::file_size(path) / 2);
+  file.seekg(at);
+  const auto byte = static_cast<char>(file.get() ^ 0x55);
+  file.seekp(at);
+  file.put(byte);
+}
+
+// Batches of a hundred kilobytes each; with `flushed` they are in a table, else in the log alone.
+void fill(const RocksOptions& options, bool flushed) {
+  for (int round = 0; round < (flushed ? 2 : 1); ++round) {  // a log is written to a table at the next start
+    auto store = open_rocks_store(options);
+    ASSERT_TRUE(store) << store.error().message;
+    for (int i = 0; i < 8; ++i) {
+      WriteBatch batch;
+      for (int k = 0; k < 100; ++k) batch.put(std::to_string(1'000 * i + k), std::string(1'000, static_cast<char>('a' + (i * k) % 26)));
+      ASSERT_TRUE((*store)->write(batch));
+    }
+  }
+}
+
+TEST(RocksStore, WithoutItsBeginningAFolderIsRefusedAndNothingInItTouched) {
+  const testing::TempDir dir;
+  RocksOptions options;
+  options.path = dir.path() / "state";
+  fill(options, true);
+  const auto current = std::filesystem::path(options.path) / "CURRENT";
+  std::filesystem::rename(current, dir.path() / "kept");
+  const auto tables = files_of(options, ".sst");
+  ASSERT_FALSE(tables.empty());
+  for (const bool read_only : {false, true, false}) {
+    options.read_only = read_only;
+    const auto store = open_rocks_store(options);
+    ASSERT_FALSE(store);
+    EXPECT_NE(store.error().message.find("CURRENT is missing"), std::string::npos) << store.error().message;
+  }
+  EXPECT_EQ(files_of(options, ".sst"), tables);
+  std::filesystem::rename(dir.path() / "kept", current);
+  const auto store = open_rocks_store(options);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_TRUE((*store)->get("7099")->has_value());
+}
+
+TEST(RocksStore, ALogThatIsDamagedInItsMiddleIsNotCutOffThere) {
+  const testing::TempDir dir;
+  RocksOptions options;
+  options.path = dir.path() / "state";
+  fill(options, false);
+  for (const auto& log : files_of(options, ".log")) flip_the_middle(log);
+  for (const bool read_only : {true, false}) {
+    options.read_only = read_only;
+    const auto store = open_rocks_store(options);
+    ASSERT_FALSE(store);
+    EXPECT_NE(store.error().message.find("is damaged"), std::string::npos) << store.error().message;
+  }
+}
+
+TEST(RocksStore, ALogThatBreaksOffHasWhatWasWholeInIt) {
+  const testing::TempDir dir;
+  RocksOptions options;
+  options.path = dir.path() / "state";
+  fill(options, false);
+  for (const auto& log : files_of(options, ".log")) std::filesystem::resize_file(log, std::filesystem::file_size(log) - 50'000);
+  const auto store = open_rocks_store(options);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_TRUE((*store)->get("6099")->has_value());
+  EXPECT_FALSE((*store)->get("7000")->has_value());
+}
+
+TEST(RocksStore, ADamagedTableIsNotTakenForALock) {
+  const testing::TempDir dir;
+  RocksOptions options;
+  options.path = dir.path() / "a lock, a block";
+  fill(options, true);
+  for (const auto& table : files_of(options, ".sst")) flip_the_middle(table);
+  std::string said;
+  const auto store = open_rocks_store(options);
+  if (!store) {
+    said = store.error().message;
+  } else {
+    const auto status = (*store)->scan("", [](std::string_view, std::string_view) -> Status { return {}; });
+    ASSERT_FALSE(status);
+    said = status.error().message;
+  }
+  EXPECT_NE(said.find("is damaged"), std::string::npos) << said;
+}
+
+TEST(RocksStore, AReadOnlyDiskIsSaid) {
+  const testing::TempDir dir;
+  const testing::SmallDisk disk(dir.path() / "disk", "12m");
+  ASSERT_TRUE(disk.mounted()) << "this test mounts a tmpfs and needs to be root";
+  RocksOptions options;
+  options.path = dir.path() / "disk" / "state";
+  ASSERT_TRUE(open_rocks_store(options));
+  ASSERT_EQ(::mount(nullptr, (dir.path() / "disk").c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  const auto store = open_rocks_store(options);
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().message.find("read-only"), std::string::npos) << store.error().message;
 }
 
 // A write that the disk has no room for is not begun. (One that fails half way is not tried here: Debian 12's
