@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "app/alarm_news.h"
@@ -23,7 +25,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kPoll{100};
 constexpr milliseconds kPublishEvery{1'000};
-// An evaluation older than this many intervals, with changes since, is stale.
+// An evaluation that has been wanted for this many intervals, and was not made, leaves the last one stale.
 constexpr int kStaleIntervals = 5;
 
 class RunningDaemon final : public Daemon, private exporters::Views {
@@ -83,6 +85,7 @@ class RunningDaemon final : public Daemon, private exporters::Views {
   std::uint64_t published_records_ = UINT64_MAX, published_evaluations_ = 0, last_records_ = 0;
   bool is_paused_ = false, idle_ = false, said_split_ = false;
   AlarmNews news_;
+  std::map<std::string, std::optional<std::chrono::steady_clock::time_point>> due_since_;  // by monitor
   std::map<std::string, TimeMs> remembered_;  // the evaluation of each monitor that the history has
   std::string source_trouble_;
 };
@@ -242,8 +245,13 @@ std::shared_ptr<const exporters::MonitorReport> RunningDaemon::monitor_report(st
     report.live_nulls = evaluated->live_nulls;
     report.evaluation_seconds = evaluated->seconds;
     report.split_prompts = split_prompts(evaluated->snapshot->table);
-    const auto age = milliseconds(clock_.now_ms() - evaluated->at);
-    stale = age > kStaleIntervals * moment.config.evaluate_every && evaluator_->due(moment, true);
+    auto& since = due_since_[report.name];
+    if (!evaluator_->due(moment, false)) {
+      since.reset();
+    } else if (!since) {
+      since = clock_.steady_now();
+    }
+    stale = since && clock_.steady_now() - *since > kStaleIntervals * moment.config.evaluate_every;
   }
   settle(report, engine_->ledger(), index, stale, clock_.now_ms());
   return std::make_shared<const exporters::MonitorReport>(std::move(report));
