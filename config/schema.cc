@@ -181,8 +181,8 @@ void add_events(std::vector<Binding<S>>& table) {
                           "The same for single scorers; goes before the one for the eval."));
   table.push_back(in_settings(
       "events.later_wins", flag(), [](auto& s) { return &s.events.later_wins; },
-      "Of two events on one draw the one with the later `ts` holds, whichever comes first. That keeps the time of "
-      "every draw that has one (about 60 bytes a cell and four a draw); false lets the one that comes last hold."));
+      "Of two events on one draw the one with the later `ts` holds, whichever comes first; a Kafka record without `ts` has "
+      "the record's time, a line of a file none. That keeps the time of every draw that has one (about 60 bytes a cell and four a draw); false lets the one that comes last hold."));
   table.push_back(in_settings(
       "events.errors", error_outcome(), [](auto& s) { return &s.events.errors; },
       "What a response counts as whose generation or evaluation failed (`error_when` of a mapping)."));

@@ -98,7 +98,9 @@ Binding<S> properties() {
 Binding<S> source_files() {
   auto binding = in_settings(
       "source.files", names("list of paths", "paths; - is standard input", not_empty, 100'000),
-      [](auto& s) { return &s.source.files; }, "Files read in this order and then done: plain, .gz or .zst.");
+      [](auto& s) { return &s.source.files; },
+      "Files read in this order and then done: plain, .gz or .zst. What was read is remembered by name and number of lines: "
+      "a file may grow by whole lines, another one needs another name.");
   binding.read = [form_read = binding.read](const Value& value, S& s) {
     form_read(value, s);
     for (auto& file : s.source.files) {

@@ -38,7 +38,7 @@ class NativeDecoder final : public Decoder {
  private:
   const Decoded& too_long(const Record& record) {
     auto detail = record.truncated ? fmt::format("the line is longer than {} bytes", record.value.size())
-                                   : fmt::format("the event has {} bytes; events.max_event_bytes is {}",
+                                   : fmt::format("the event has {} bytes; events.max_event is {}",
                                                  record.value.size(), max_event_bytes_);
     return refuse_record(Decoded::Action::kReject, {Reason::kEventTooLong, std::move(detail)});
   }

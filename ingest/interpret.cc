@@ -79,7 +79,7 @@ class Interpreter::Reading {
   bool fits(Field field, std::string_view text) {
     const auto limit = owner_.defaults_.max_name_bytes;
     if (text.size() <= limit) return true;
-    return fail(Reason::kNameTooLong, fmt::format("{} has {} bytes; events.max_name_bytes is {}", name_of(field),
+    return fail(Reason::kNameTooLong, fmt::format("{} has {} bytes; events.max_name is {}", name_of(field),
                                                   text.size(), limit));
   }
   bool required(Field field, std::string_view& out) {

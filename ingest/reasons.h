@@ -44,7 +44,7 @@ struct ReasonText {
 inline constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::kCount)> kReasons{{
     {Reason::kTombstone, "tombstone", "The record has a key and a null value: a deletion, which carries no draw."},
     {Reason::kEmpty, "empty", "The value is empty or only white space."},
-    {Reason::kEventTooLong, "event_too_long", "The event is longer than events.max_event_bytes or the line bound."},
+    {Reason::kEventTooLong, "event_too_long", "The event is longer than events.max_event or the line bound."},
     {Reason::kNotJson, "not_json", "The value is not one whole JSON document."},
     {Reason::kNotUtf8, "not_utf8", "The value is not valid UTF-8."},
     {Reason::kNotObject, "not_object", "The value is JSON, but not an object."},
@@ -53,7 +53,7 @@ inline constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::kCount)
     {Reason::kMissingField, "missing_field", "A required field is not there, is null or is an empty string."},
     {Reason::kWrongType, "wrong_type", "A field has another type than the one declared."},
     {Reason::kOutOfRange, "out_of_range", "A field's number lies outside its range."},
-    {Reason::kNameTooLong, "name_too_long", "A name is longer than events.max_name_bytes."},
+    {Reason::kNameTooLong, "name_too_long", "A name is longer than events.max_name."},
     {Reason::kBadTime, "bad_time", "ts is not an RFC 3339 time that exists."},
     {Reason::kUnknownType, "unknown_type", "`type` names a kind of event that gapwatch does not know."},
     {Reason::kConflictingFields, "conflicting_fields", "Fields that exclude each other stand together."},

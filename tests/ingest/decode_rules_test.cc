@@ -384,7 +384,7 @@ TEST_F(DecodeRules, LengthsAreBounded) {
     return R"({"policy":"a","correct":1,"prompt":")" + std::string(size, 'x') + "\"}";
   };
   EXPECT_EQ(event(named(10)).prompt.size(), 10u);
-  EXPECT_EQ(fault(named(11)), "name_too_long: prompt has 11 bytes; events.max_name_bytes is 10");
+  EXPECT_EQ(fault(named(11)), "name_too_long: prompt has 11 bytes; events.max_name is 10");
   EXPECT_EQ(event(R"({"policy":"a","correct":1,"prompt":"\u0061\u0061\u0061\u0061"})").prompt, "aaaa");
   EXPECT_THAT(fault(with(R"("slice":"xxxxxxxxxxx")")), HasSubstr("name_too_long"));
   EXPECT_THAT(fault(with(R"("propensity":{"a":1,"xxxxxxxxxxx":0})")), HasSubstr("name_too_long"));
