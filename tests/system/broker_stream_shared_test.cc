@@ -62,10 +62,12 @@ TEST(BrokerStreamShared, Math500WithDuplicatesRubbishAndADozenDeaths) {
   EXPECT_NEAR(number(offline, "/coverage/1/gap"), 0.072, 1e-12);
   EXPECT_NEAR(number(offline, "/coverage/1/disagreement"), 0.692, 1e-12);
   std::string online;
-  EXPECT_TRUE(eventually([&] {
+  const auto same = [&] {
     online = testing::without_live_laws(monitor.get("/api/v1/monitors/math500"));
     return json_at(online, "/coverage") == json_at(offline, "/coverage") && json_at(online, "/gap") == json_at(offline, "/gap");
-  })) << json_at(online, "/prompts") << json_at(online, "/trials");
+  };
+  // Evaluations give way to everything else: on a busy machine three of them take longer than one wait.
+  EXPECT_TRUE(eventually(same) || eventually(same)) << json_at(online, "/prompts") << json_at(online, "/trials");
   for (const char* part : {"/prompts", "/trials", "/policies", "/oracle", "/gap", "/coverage", "/rauc", "/checks"}) {
     EXPECT_EQ(json_at(online, part), json_at(offline, part)) << part;
   }
