@@ -24,6 +24,14 @@ using RouterId = Id<struct RouterTag>;
 
 // Position of a record in a partition. The next offset to read is stored with the state.
 using Offset = std::int64_t;
+
+// What is kept of a record to know it again.
+struct RecordMark {
+  std::uint64_t digest = 0;
+  std::uint64_t unread_bytes = 0;  // of a record of which nothing could be read: its size
+  friend bool operator==(const RecordMark&, const RecordMark&) = default;
+};
+
 // Milliseconds since the Unix epoch.
 using TimeMs = std::int64_t;
 

@@ -99,8 +99,9 @@ Binding<S> source_files() {
   auto binding = in_settings(
       "source.files", names("list of paths", "paths; - is standard input", not_empty, 100'000),
       [](auto& s) { return &s.source.files; },
-      "Files read in this order and then done: plain, .gz or .zst. What was read is remembered by name and number of lines: "
-      "a file may grow by whole lines, another one needs another name.");
+      "Files read in this order and then done: plain, .gz or .zst. What was read is remembered by name, number of lines and "
+      "the last of them: a file may grow, and a last line that was still being written is read again when it is whole; "
+      "another file under the name ends the run.");
   binding.read = [form_read = binding.read](const Value& value, S& s) {
     form_read(value, s);
     for (auto& file : s.source.files) {
@@ -116,7 +117,8 @@ Binding<S> start() {
   auto binding = custom<S>(
       "source.kafka.start", "word or time", word.allowed + ", or an RFC 3339 time",
       "Where a partition begins that `state.path` knows nothing of: its beginning, its end, where the group has "
-      "committed to (else its beginning), or the first record at or after a time.");
+      "committed to (else its beginning), or the first record at or after a time. Of a partition that is added later, "
+      "`latest` is where the group has committed to, else its beginning: no record of it is passed over.");
   binding.read = [word](const Value& value, S& s) {
     if (!s.source.kafka) return;
     const auto text = value.text();

@@ -5,15 +5,10 @@
 #include "base/log.h"
 
 namespace gapwatch::ingest {
-namespace {
-
-// As editors and people count: the first line of a file is 1. Kafka's first offset is 0.
 std::string place_of(const PartitionName& from, const Record& record) {
   if (record.file().empty()) return fmt::format("{}/{} at {}", from.topic, from.partition, record.offset);
   return record.document ? from.topic : fmt::format("{}:{}", from.topic, record.offset + 1);
 }
-
-}  // namespace
 
 void Fate::reject(std::map<std::string, std::uint64_t, std::less<>>& counts, const PartitionName& from,
                   const Record& record, std::string_view reason, std::string_view detail) {

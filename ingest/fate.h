@@ -16,6 +16,9 @@
 
 namespace gapwatch::ingest {
 
+// Where a record stands, as editors and people count: the first line of a file is 1, Kafka's first offset 0.
+std::string place_of(const PartitionName& from, const Record& record);
+
 class Fate {
  public:
   explicit Fate(const Clock& clock) : clock_(clock) {}

@@ -198,6 +198,7 @@ class FileSource final : public Source {
     auto from = handler.on_assigned(index, {names_[opened_], 0});
     if (!from) return from.error();
     from_ = from->value_or(0);
+    again_ = from_ > 0 && handler.wants_last_again(index);
     next_.push_back(from_);
     ++opened_;
     return {};
@@ -207,7 +208,7 @@ class FileSource final : public Source {
   bool cut(SourceHandler& handler) {
     const Offset before = lines_->next_line();
     records_.clear();
-    lines_->cut(at_end_, static_cast<PartitionIndex>(opened_ - 1), from_, records_);
+    lines_->cut(at_end_, static_cast<PartitionIndex>(opened_ - 1), from_ - again_, records_);
     next_.back() = std::max(next_.back(), lines_->next_line());
     if (!records_.empty()) hand_over(handler);
     return !records_.empty() || lines_->next_line() > before;
@@ -277,6 +278,7 @@ class FileSource final : public Source {
   std::optional<LineCutter> lines_;
   std::vector<Offset> next_;  // of each file opened
   Offset from_ = 0;
+  bool again_ = false;  // from the record before on
   bool at_end_ = false, paused_ = false, closed_ = false;
   std::optional<Error> failure_;
   std::vector<Record> records_;

@@ -7,6 +7,7 @@
 #include <librdkafka/rdkafka_mock.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -89,8 +90,20 @@ Status ask(rd_kafka_t* handle, const std::string& brokers, const std::string& to
 // A message's headers, in order; views into the message.
 void read_headers(const rd_kafka_message_t& message, std::vector<Header>& headers);
 
-// Where a partition begins that the state knows nothing of, by the settings; nothing: its beginning. Asks the
-// broker where it must, for at most ten seconds.
-Result<std::optional<Offset>> start_of(rd_kafka_t* handle, const config::KafkaSource& settings, const PartitionName& name);
+// A group's consumer as we want it, then the user's properties.
+void set_consumer(const config::KafkaSource& source, Settings& settings);
+
+// Why reading ends, and what to do: librdkafka gave up; the offset wanted of a partition is not there.
+Error fatal(rd_kafka_t* handle, const config::KafkaSource& settings, std::string_view text);
+Error lost_offset(rd_kafka_t* handle, const PartitionName& name, Offset wanted, std::string_view text);
+
+// How many partitions each topic has. Asks the broker, for at most ten seconds.
+Result<std::map<std::string, int>> partition_counts(rd_kafka_t* handle);
+
+// Where a partition begins that the state knows nothing of, by the settings; nothing: its beginning. `came_later`: it
+// was not there, or not ours, when "the end" was first asked for; then that is where the group committed to, else its
+// beginning. Asks the broker where it must, for at most ten seconds.
+Result<std::optional<Offset>> start_of(rd_kafka_t* handle, const config::KafkaSource& settings, const PartitionName& name,
+                                       bool came_later);
 
 }  // namespace gapwatch::ingest::kafka

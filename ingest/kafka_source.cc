@@ -6,15 +6,15 @@
 #include "config/text.h"
 #include "ingest/kafka_cautions.h"
 #include "ingest/kafka_handle.h"
-#include "ingest/source.h"
 
 namespace gapwatch::ingest {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBatch = 1024;  // what is still in the caches when it is given back
-constexpr std::uint64_t kQueuedBytes = 320;  // of a small message in librdkafka's queue
+constexpr auto kSilence = std::chrono::seconds(1);  // no topic is made anew and grows past an offset in less
 
 class KafkaSource final : public Source, private HeaderReader {
  public:
@@ -39,6 +39,11 @@ class KafkaSource final : public Source, private HeaderReader {
       if (!status && !may_wait(status.error())) return with_cautions(status.error());
       rd_kafka_topic_partition_list_add(topics.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
     }
+    if (settings_.start == config::StartAt::kLatest) {
+      auto counts = kafka::partition_counts(handle_.get());
+      if (!counts) return counts.error();
+      at_start_ = *std::move(counts);
+    }
     const auto code = rd_kafka_subscribe(handle_.get(), topics.get());
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
     return refuse(fmt::format("source.kafka.topics: cannot subscribe: {}", rd_kafka_err2str(code)));
@@ -46,6 +51,9 @@ class KafkaSource final : public Source, private HeaderReader {
 
   Result<bool> poll(milliseconds wait, SourceHandler& handler) override {
     handler_ = &handler;
+    if (std::exchange(resumed_, false)) {
+      for (auto& held : held_) look_again(held);
+    }
     if (!failure_) deliver(fetch(wait));
     settle();
     handler_ = nullptr;
@@ -74,6 +82,7 @@ class KafkaSource final : public Source, private HeaderReader {
     paused_ = false;
     const auto list = assigned();
     rd_kafka_resume_partitions(handle_.get(), list.get());
+    resumed_ = true;
   }
 
   std::vector<PartitionProgress> progress() const override {
@@ -97,6 +106,9 @@ class KafkaSource final : public Source, private HeaderReader {
   struct Held {
     PartitionName name;
     std::optional<Offset> next;  // none: the beginning, wherever that is
+    bool again = false;          // the record before it comes first, for the handler to know it by
+    Clock::time_point heard;     // when records came last
+    std::uint64_t looked_in = 0;  // the batch whose records of this partition come again
     RecordContext context;
     bool assigned = false;
   };
@@ -118,27 +130,7 @@ class KafkaSource final : public Source, private HeaderReader {
   }
 
   void configure(kafka::Settings& settings) {
-    const auto session = settings_.session_timeout.count();
-    settings.set("bootstrap.servers", settings_.brokers).set("group.id", settings_.group).set("client.id", "gapwatch");
-    if (!settings_.instance.empty()) settings.set("group.instance.id", settings_.instance);
-    settings.set("session.timeout.ms", std::to_string(session))
-        .set("heartbeat.interval.ms", std::to_string(std::clamp<std::int64_t>(session / 3, 1, 3'000)))
-        .set("enable.auto.commit", "false")
-        .set("enable.auto.offset.store", "false")
-        .set("auto.offset.reset", "error")
-        .set("log.connection.close", "false")
-        // librdkafka bounds the queue by the messages' bytes or by their number, and holds some 220 bytes beside
-        // each: where messages are small their number must bound it. At a bound it stops fetching for
-        // fetch.queue.backoff.ms, which is a second before 2.2 and cannot be set there. Then only a queue that
-        // outlasts that second (some 0.5 GB at full speed) keeps the consumer busy.
-        .set("queued.min.messages", std::to_string(std::clamp<std::uint64_t>(settings_.queue_bytes / kQueuedBytes, 1, 10'000'000)))
-        .set("queued.max.messages.kbytes",
-             std::to_string(std::clamp<std::uint64_t>(settings_.queue_bytes >> 10, 1, 2'097'151)))
-        .set_if_known("fetch.queue.backoff.ms", "10")
-        // Members keep what they have while others come and go; and a new partition, or topic, is soon seen.
-        .set("partition.assignment.strategy", "cooperative-sticky")
-        .set("topic.metadata.refresh.interval.ms", "30000")
-        .set_all(settings_.properties, settings_.hidden_properties);
+    kafka::set_consumer(settings_, settings);
     rd_kafka_conf_set_opaque(settings.get(), this);
     rd_kafka_conf_set_log_cb(settings.get(), kafka::on_log);
     rd_kafka_conf_set_error_cb(settings.get(), [](rd_kafka_t*, int code, const char* reason, void* self) {
@@ -163,6 +155,8 @@ class KafkaSource final : public Source, private HeaderReader {
 
   void deliver(std::size_t count) {
     records_.clear();
+    ++batch_;
+    now_ = Clock::now();
     for (std::size_t i = 0; i < count; ++i) {
       const auto& message = *messages_[i];
       if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -179,12 +173,17 @@ class KafkaSource final : public Source, private HeaderReader {
     for (std::size_t i = 0; i < count; ++i) rd_kafka_message_destroy(messages_[i]);
   }
 
-  // A record of a partition that is no longer held, or from before its position, is dropped: it
-  // belongs to an assignment that has ended.
+  // A record of a partition that is no longer held, or from before its position, is dropped: it belongs to an
+  // assignment that has ended. All but the one that is wanted again.
   void add_record(const rd_kafka_message_t& message) {
     Held* held = find(message);
-    if (held == nullptr || (held->next && message.offset < *held->next)) return;
-    held->next = message.offset + 1;
+    if (held == nullptr) return;
+    const bool silent = now_ - std::exchange(held->heard, now_) > kSilence;
+    if (silent && !held->again) look_again(*held);
+    if (held->looked_in == batch_) return;
+    const bool again = std::exchange(held->again, false);
+    if (held->next && message.offset < *held->next - again) return;
+    held->next = std::max(message.offset + 1, held->next.value_or(0));
     rd_kafka_timestamp_type_t kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
     const auto time = rd_kafka_message_timestamp(&message, &kind);
     Record record;
@@ -226,7 +225,7 @@ class KafkaSource final : public Source, private HeaderReader {
       case RD_KAFKA_RESP_ERR__PARTITION_EOF: return;
       case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
       case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE: failure_ = lost_offset(message); return;
-      case RD_KAFKA_RESP_ERR__FATAL: failure_ = fatal(text); return;
+      case RD_KAFKA_RESP_ERR__FATAL: failure_ = kafka::fatal(handle_.get(), settings_, text); return;
       case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
       case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
         failure_ = refuse(fmt::format("kafka: {} refuses: {}; give this user access to the topics {} and the group {}",
@@ -238,35 +237,32 @@ class KafkaSource final : public Source, private HeaderReader {
     }
   }
 
-  Error fatal(std::string text) {
-    char why[512];
-    if (rd_kafka_fatal_error(handle_.get(), why, sizeof why) == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) {
-      return refuse(fmt::format("kafka: another monitor runs as instance \"{}\" of group {}; stop it, or give this one "
-                                "its own source.kafka.instance",
-                                settings_.instance, settings_.group));
-    }
-    return refuse(fmt::format("kafka: {}", text));
+  // Whether the record before the next one is to come again. It may be gone, as long as the next one is not.
+  bool wants_again(const Held& held) const {
+    if (held.next.value_or(0) == 0 || !handler_->wants_last_again(static_cast<PartitionIndex>(&held - held_.data()))) return false;
+    std::int64_t low = 0, high = 0;
+    const auto code = rd_kafka_query_watermark_offsets(handle_.get(), held.name.topic.c_str(), held.name.partition, &low, &high, 5'000);
+    return code != RD_KAFKA_RESP_ERR_NO_ERROR || low < *held.next;
+  }
+
+  bool seek(const Held& held, Offset to) {
+    const kafka::PartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), held.name.topic.c_str(), held.name.partition)->offset = to;
+    auto* const error = rd_kafka_seek_partitions(handle_.get(), list.get(), 5'000);
+    rd_kafka_error_destroy(error);
+    return error == nullptr && list->elems[0].err == RD_KAFKA_RESP_ERR_NO_ERROR;
+  }
+
+  // While nothing was read, a topic may have been made anew: what came since waits until it is known to be the old one.
+  void look_again(Held& held) {
+    held.again = held.assigned && wants_again(held) && seek(held, *held.next - 1);
+    if (held.again) held.looked_in = batch_;
   }
 
   Error lost_offset(const rd_kafka_message_t& message) {
     const Held* held = find(message);
     if (held == nullptr) return refuse(fmt::format("kafka: {}", rd_kafka_message_errstr(&message)));
-    const auto& [topic, partition] = held->name;
-    const auto where = fmt::format("kafka: {}[{}]: offset {}", topic, partition, held->next.value_or(0));
-    std::int64_t low = 0, high = 0;
-    if (rd_kafka_query_watermark_offsets(handle_.get(), topic.c_str(), partition, &low, &high, 5'000) !=
-        RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return refuse(fmt::format("{} is not on the broker: {}", where, rd_kafka_message_errstr(&message)));
-    }
-    const Offset wanted = held->next.value_or(0);
-    if (wanted > high) {
-      return refuse(fmt::format("{} is wanted, but the topic ends at {}: it was made anew or lost records; start with an "
-                                "empty state folder to count what is there now",
-                                where, high));
-    }
-    return refuse(fmt::format("{} is gone from the broker, the first available is {}: {} records are lost; keep the topic "
-                              "longer, and start with an empty state folder to count what is left",
-                              where, low, low - wanted));
+    return kafka::lost_offset(handle_.get(), held->name, held->next.value_or(0), rd_kafka_message_errstr(&message));
   }
 
   // Only notes what happened: the batch in hand was read under the assignment before and is counted
@@ -320,11 +316,15 @@ class KafkaSource final : public Source, private HeaderReader {
     }
     free->assigned = true;
     free->next = *next;
-    partition.offset = next->value_or(RD_KAFKA_OFFSET_BEGINNING);
+    free->again = wants_again(*free);
+    free->heard = Clock::now();
+    partition.offset = *next ? **next - free->again : RD_KAFKA_OFFSET_BEGINNING;
   }
 
   Result<std::optional<Offset>> begin(PartitionIndex index, const PartitionName& name) {
-    auto start = kafka::start_of(handle_.get(), settings_, name);
+    const auto known = at_start_.find(name.topic);
+    const bool there = known != at_start_.end() && name.partition < known->second;
+    auto start = kafka::start_of(handle_.get(), settings_, name, !there || handler_->knew_topic(name.topic));
     if (start && *start) handler_->on_started(index, **start);
     return start;
   }
@@ -371,17 +371,20 @@ class KafkaSource final : public Source, private HeaderReader {
   config::KafkaSource settings_;
   kafka::Link link_;
   SourceHandler* handler_ = nullptr;
+  std::map<std::string, int> at_start_;  // partitions of each topic; only where the end is asked for
   std::vector<Held> held_;
   std::vector<Rebalance> rebalances_;
   std::vector<rd_kafka_message_t*> messages_;
   std::vector<Record> records_;
   mutable std::vector<Header> headers_;
+  std::uint64_t batch_ = 0;
+  Clock::time_point now_;  // of the batch
   PartitionIndex found_ = 0;
   const rd_kafka_topic_t* found_topic_ = nullptr;
   std::int32_t found_partition_ = -1;
   std::optional<Error> failure_, trouble_;
   std::string last_trouble_;
-  bool paused_ = false, closing_ = false, closed_ = false;
+  bool paused_ = false, resumed_ = false, closing_ = false, closed_ = false;
   kafka::Handle handle_;
   kafka::Queue queue_;  // goes before handle_
 };

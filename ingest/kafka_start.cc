@@ -1,5 +1,7 @@
-// Where a partition begins that the state knows nothing of, and what to know before the start.
+// How a consumer is set up, where a partition begins that the state knows nothing of, and why reading may end.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/time_text.h"
 #include "ingest/kafka_cautions.h"
@@ -10,6 +12,7 @@ namespace kafka {
 namespace {
 
 constexpr int kWaitMs = 10'000;
+constexpr std::uint64_t kQueuedBytes = 320;  // of a small message in librdkafka's queue
 
 Error cannot_ask(const PartitionName& name, std::string_view what, rd_kafka_resp_err_t code) {
   return refuse(fmt::format("kafka: {}[{}]: cannot ask for {}: {}; start again when the broker answers", name.topic,
@@ -52,11 +55,75 @@ Result<std::optional<Offset>> first_at(rd_kafka_t* handle, const PartitionName& 
 
 }  // namespace
 
-Result<std::optional<Offset>> start_of(rd_kafka_t* handle, const config::KafkaSource& settings, const PartitionName& name) {
+void set_consumer(const config::KafkaSource& source, Settings& settings) {
+  const auto session = source.session_timeout.count();
+  settings.set("bootstrap.servers", source.brokers).set("group.id", source.group).set("client.id", "gapwatch");
+  if (!source.instance.empty()) settings.set("group.instance.id", source.instance);
+  settings.set("session.timeout.ms", std::to_string(session))
+      .set("heartbeat.interval.ms", std::to_string(std::clamp<std::int64_t>(session / 3, 1, 3'000)))
+      .set("enable.auto.commit", "false")
+      .set("enable.auto.offset.store", "false")
+      .set("auto.offset.reset", "error")
+      .set("log.connection.close", "false")
+      // librdkafka bounds the queue by the messages' bytes or by their number, and holds some 220 bytes beside
+      // each: where messages are small their number must bound it. At a bound it stops fetching for
+      // fetch.queue.backoff.ms, which is a second before 2.2 and cannot be set there. Then only a queue that
+      // outlasts that second (some 0.5 GB at full speed) keeps the consumer busy.
+      .set("queued.min.messages", std::to_string(std::clamp<std::uint64_t>(source.queue_bytes / kQueuedBytes, 1, 10'000'000)))
+      .set("queued.max.messages.kbytes",
+           std::to_string(std::clamp<std::uint64_t>(source.queue_bytes >> 10, 1, 2'097'151)))
+      .set_if_known("fetch.queue.backoff.ms", "10")
+      // Members keep what they have while others come and go; and a new partition, or topic, is soon seen.
+      .set("partition.assignment.strategy", "cooperative-sticky")
+      .set("topic.metadata.refresh.interval.ms", "30000")
+      .set_all(source.properties, source.hidden_properties);
+}
+
+Error fatal(rd_kafka_t* handle, const config::KafkaSource& settings, std::string_view text) {
+  char why[512];
+  if (rd_kafka_fatal_error(handle, why, sizeof why) == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) {
+    return refuse(fmt::format("kafka: another monitor runs as instance \"{}\" of group {}; stop it, or give this one "
+                              "its own source.kafka.instance",
+                              settings.instance, settings.group));
+  }
+  return refuse(fmt::format("kafka: {}", text));
+}
+
+Error lost_offset(rd_kafka_t* handle, const PartitionName& name, Offset wanted, std::string_view text) {
+  const auto where = fmt::format("kafka: {}[{}]: offset {}", name.topic, name.partition, wanted);
+  std::int64_t low = 0, high = 0;
+  if (rd_kafka_query_watermark_offsets(handle, name.topic.c_str(), name.partition, &low, &high, 5'000) !=
+      RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return refuse(fmt::format("{} is not on the broker: {}", where, text));
+  }
+  if (wanted > high) {
+    return refuse(fmt::format("{} is wanted, but the topic ends at {}: it was made anew or lost records; start with an "
+                              "empty state folder to count what is there now",
+                              where, high));
+  }
+  return refuse(fmt::format("{} is gone from the broker, the first available is {}: {} records are lost; keep the topic "
+                            "longer, and start with an empty state folder to count what is left",
+                            where, low, low - wanted));
+}
+
+Result<std::map<std::string, int>> partition_counts(rd_kafka_t* handle) {
+  const rd_kafka_metadata_t* all = nullptr;
+  const auto code = rd_kafka_metadata(handle, 1, nullptr, &all, kWaitMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return refuse(fmt::format("kafka: cannot ask for the topics: {}; start again when the broker answers", rd_kafka_err2str(code)));
+  }
+  std::map<std::string, int> counts;
+  for (int i = 0; i < all->topic_cnt; ++i) counts[all->topics[i].topic] = all->topics[i].partition_cnt;
+  rd_kafka_metadata_destroy(all);
+  return counts;
+}
+
+Result<std::optional<Offset>> start_of(rd_kafka_t* handle, const config::KafkaSource& settings, const PartitionName& name,
+                                       bool came_later) {
   const auto given = settings.start_offsets.find(fmt::format("{}/{}", name.topic, name.partition));
   if (given != settings.start_offsets.end()) return std::optional<Offset>(given->second);
   switch (settings.start) {
-    case config::StartAt::kLatest: return end_of(handle, name);
+    case config::StartAt::kLatest: return came_later ? committed_of(handle, name) : end_of(handle, name);
     case config::StartAt::kCommitted: return committed_of(handle, name);
     case config::StartAt::kTime: return first_at(handle, name, settings.start_time);
     case config::StartAt::kEarliest: break;

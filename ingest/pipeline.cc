@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "ingest/record_mark.h"
 
 namespace gapwatch::ingest {
 
@@ -42,6 +43,7 @@ Pipeline::Pipeline(Source& source, Decoder& decoder, state::Ledger& ledger, cons
 
 Result<bool> Pipeline::step(milliseconds wait) {
   auto more = source_.poll(wait, *this);
+  if (failure_) return *failure_;
   if (const auto* error = ledger_.failure()) return *error;
   checkpoint_if_due();
   return more;
@@ -49,6 +51,11 @@ Result<bool> Pipeline::step(milliseconds wait) {
 
 Result<std::optional<Offset>> Pipeline::on_assigned(PartitionIndex index, const PartitionName& name) {
   if (held_.size() <= index) held_.resize(index + 1);
+  if (!knew_.contains(name.topic)) {
+    auto knew = ledger_.knows_topic(name.topic);
+    if (!knew) return knew.error();
+    knew_[name.topic] = *knew;
+  }
   auto next = ledger_.take_partition(name.topic, name.partition);
   if (!next) return next.error();
   auto* const position = ledger_.shard(name.topic, name.partition);
@@ -60,12 +67,16 @@ Result<std::optional<Offset>> Pipeline::on_assigned(PartitionIndex index, const 
     shard = ledger_.shard(kSharedPlace, 0);
     if (!shard->next_offset()) shard->set_next_offset(0);  // what has an offset is found in the store
   }
-  held_[index] = {name, source_.default_eval(name.topic), position, shard, next->value_or(-1), 0};
+  held_[index] = {name, source_.default_eval(name.topic), position, shard, next->value_or(-1)};
   assigned_once_ = true;
   ++counters_.rebalances;
   log::info(*next ? fmt::format("partition {}/{}: going on at {}", name.topic, name.partition, **next)
                   : fmt::format("partition {}/{}: new to the state", name.topic, name.partition));
   return next;
+}
+
+bool Pipeline::wants_last_again(PartitionIndex index) const {
+  return held_[index].position->last_record().has_value();
 }
 
 void Pipeline::on_started(PartitionIndex index, Offset start) {
@@ -90,25 +101,53 @@ void Pipeline::on_records(std::span<const Record> records) {
   const auto start = clock_.steady_now();
   for (const auto& record : records) {
     Held& held = held_[record.partition];
-    if (const auto next = held.position->next_offset(); next && record.offset < *next) continue;
-    count_record(held, record);
+    const auto next = held.position->next_offset();
+    const bool before = next && record.offset < *next && !is_whole_now(held, record);
+    if (failure_) break;
+    if (before) continue;
+    held.last_unread = !count_record(held, record);
     if (held.shard->failure() != nullptr) break;
     held.position->set_next_offset(record.offset + 1);
+    held.last = &record;
   }
   count_waiting();
+  for (auto& held : held_) {
+    if (const auto* last = std::exchange(held.last, nullptr)) {
+      held.position->set_next_offset(last->offset + 1, mark_of(*last, held.last_unread));
+    }
+  }
   const double seconds = duration<double>(clock_.steady_now() - start).count();
   const auto bucket = std::lower_bound(std::begin(kApplyBounds), std::end(kApplyBounds), seconds);
   ++counters_.apply_buckets[bucket - std::begin(kApplyBounds)];
   counters_.apply_seconds += seconds;
 }
 
-void Pipeline::count_record(Held& held, const Record& record) {
+// A record from before the next one wanted. Of a stream that is not the one counted, nothing more is.
+bool Pipeline::is_whole_now(const Held& held, const Record& record) {
+  const auto& last = held.position->last_record();
+  if (failure_ || !last || record.offset != *held.position->next_offset() - 1 || is_the_one(record, *last)) return false;
+  const auto place = place_of(held.name, record);
+  if (has_grown(record, *last)) {
+    log::info(place + ": the line was not whole when it was read, and has gone on since; it is read again");
+    return true;
+  }
+  const bool of_file = !record.file().empty();
+  failure_ = refuse(fmt::format(
+      "{}: this is not the record that was counted there: {}; {}, or start with an empty state folder to count what is there now",
+      place, of_file ? "the file is another one, or was changed" : "the topic was made anew, or the state is of another one",
+      of_file ? "put the old one back" : "read the topic that the state is of"));
+  return false;
+}
+
+bool Pipeline::count_record(Held& held, const Record& record) {
   const Decoded* decoded = &decoder_.decode(record, record.topic().empty() ? held.default_eval : record.topic());
+  const bool read = decoded->action != Decoded::Action::kReject || decoded->more;
   count_part(held, record, *decoded);
   while (decoded->more) {
     decoded = &decoder_.next();
     count_part(held, record, *decoded);
   }
+  return read;
 }
 
 void Pipeline::count_part(Held& held, const Record& record, const Decoded& decoded) {

@@ -1,7 +1,9 @@
 // Pipeline: source -> decoder -> ledger -> checkpoint, for all partitions held.
 //
 // The one loop of the daemon and of the offline report. A record is counted once: records below a
-// partition's stored offset are passed over. Counts and offsets become durable together; the source
+// partition's stored offset are passed over. The last of them is looked at, where the source hands it over again: another
+// one than was counted ends the run (kRefuse), for the offset is of a stream that is no more. Only a file's last line may
+// have changed: one that was not whole, and could not be read, is counted when it is. Counts and offsets become durable together; the source
 // hears of it afterwards. While the store has no room, or the dead letters cannot be written, the source is paused, the checkpoint is tried
 // again every second, and reading goes on by itself when it succeeds.
 //
@@ -69,6 +71,8 @@ class Pipeline final : public SourceHandler {
   std::map<PartitionName, TimeMs> watermarks() const;
 
   Result<std::optional<Offset>> on_assigned(PartitionIndex index, const PartitionName& name) override;
+  bool wants_last_again(PartitionIndex index) const override;
+  bool knew_topic(const std::string& topic) const override { return knew_.at(topic); }
   void on_started(PartitionIndex index, Offset start) override;
   void on_revoked(PartitionIndex index) override;
   void on_records(std::span<const Record> records) override;
@@ -81,9 +85,13 @@ class Pipeline final : public SourceHandler {
     state::Shard* shard = nullptr;     // keeps the rows: the same, or the one that all files share
     Offset saved = -1;                 // next offset told to the source
     TimeMs watermark = 0;
+    const Record* last = nullptr;      // of the records in hand
+    bool last_unread = false;
   };
 
-  void count_record(Held& held, const Record& record);
+  bool is_whole_now(const Held& held, const Record& record);
+  // Whether anything of it could be read.
+  bool count_record(Held& held, const Record& record);
   void count_waiting();
   void count_result(Held& held, const Record& record, const state::Event& event, state::ApplyResult result);
   void count_part(Held& held, const Record& record, const Decoded& decoded);
@@ -100,6 +108,7 @@ class Pipeline final : public SourceHandler {
   StreamCounters counters_;
   DeadLetters* const letters_;
   std::optional<std::pair<PartitionIndex, Offset>> last_letter_;
+  std::map<std::string, bool> knew_;  // topics that were in the store before their first partition was taken
   Fate fate_;
   // Events of one partition that are counted together, the records they came in, and what became of them.
   Held* waiting_for_ = nullptr;
@@ -108,6 +117,7 @@ class Pipeline final : public SourceHandler {
   std::vector<state::ApplyResult> results_;
   Observer observer_;
   std::string trouble_;
+  std::optional<Error> failure_;
   bool paused_by_user_ = false, paused_by_store_ = false, assigned_once_ = false;
   std::chrono::steady_clock::time_point next_checkpoint_;
 };

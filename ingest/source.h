@@ -84,6 +84,12 @@ class SourceHandler {
   // A partition is ours: answer with the offset of the next record wanted, or nothing for the
   // source's beginning. An error refuses the partition and ends the run.
   virtual Result<std::optional<Offset>> on_assigned(PartitionIndex index, const PartitionName& name) = 0;
+  // Whether the record before the next one wanted is to be handed over again where it still is there, for the handler
+  // to see that this is the stream it knows and not one made anew under the same name. Asked after on_assigned.
+  virtual bool wants_last_again(PartitionIndex) const { return false; }
+  // Whether a life before this one read partitions of the topic: its end was left behind then, and a partition that
+  // is new begins there no more. Asked after on_assigned.
+  virtual bool knew_topic(const std::string&) const { return false; }
   // Where the partition begins for which on_assigned answered nothing, once the source knows it. It is to be kept:
   // the next life goes on from there, whatever "the end" or "that time" would mean by then.
   virtual void on_started(PartitionIndex, Offset) {}
@@ -128,8 +134,9 @@ class Source {
 // message that says what to do where the broker does not answer, a topic is not there or a property
 // is unknown. Once started, a broker that goes away is said once (kRetry) and waited for.
 //
-// Positions: a partition begins where on_assigned says. An offset that the broker no longer has is
-// an error (kRefuse) that says how many records are lost; it is never passed over.
+// Positions: a partition begins where on_assigned says, or a record before (wants_last_again; so, too, after a pause).
+// An offset that the broker no longer has is an error (kRefuse) that says how many records are lost; it is never passed
+// over.
 Result<std::unique_ptr<Source>> make_kafka_source(
     const config::KafkaSource& settings, std::chrono::milliseconds start_wait = std::chrono::seconds(10));
 

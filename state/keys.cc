@@ -8,28 +8,13 @@
 namespace gapwatch::state {
 namespace {
 
-constexpr std::uint8_t kValueVersion = 1;
+constexpr std::uint8_t kValueVersion = 1, kMarkedVersion = 2;
 
 Error damaged(const char* what) {
   return refuse(std::string(what) + " is damaged");
 }
 
 // A value that is one number.
-std::string encode_number(std::int64_t number) {
-  ByteWriter out;
-  out.u8(kValueVersion);
-  out.u64(static_cast<std::uint64_t>(number));
-  return out.take();
-}
-
-Result<std::int64_t> decode_number(std::string_view bytes, std::int64_t least, std::int64_t most, const char* what) {
-  ByteReader in(bytes);
-  if (in.u8() != kValueVersion) return damaged(what);
-  const auto number = static_cast<std::int64_t>(in.u64());
-  if (!in.done() || number < least || number > most) return damaged(what);
-  return number;
-}
-
 }  // namespace
 
 std::string partition_place(std::string_view topic, std::int32_t partition) {
@@ -154,20 +139,42 @@ Status decode_decision(std::string_view bytes, Catalog& catalog, Decision& decis
   return {};
 }
 
-std::string encode_offset(Offset next) {
-  return encode_number(next);
+std::string encode_position(const Position& position) {
+  ByteWriter out;
+  out.u8(position.last ? kMarkedVersion : kValueVersion);
+  out.u64(static_cast<std::uint64_t>(position.next));
+  if (position.last) {
+    out.u64(position.last->digest);
+    out.varint(position.last->unread_bytes);
+  }
+  return out.take();
 }
 
-Result<Offset> decode_offset(std::string_view bytes) {
-  return decode_number(bytes, 0, std::numeric_limits<Offset>::max(), "an offset");
+Result<Position> decode_position(std::string_view bytes) {
+  ByteReader in(bytes);
+  const auto version = in.u8();
+  Position position{static_cast<Offset>(in.u64()), {}};
+  if (version == kMarkedVersion) {
+    const auto digest = in.u64();
+    position.last = RecordMark{digest, in.varint()};
+  }
+  if ((version != kValueVersion && version != kMarkedVersion) || !in.done() || position.next < 0) return damaged("an offset");
+  return position;
 }
 
 std::string encode_stream_time(TimeMs time) {
-  return encode_number(time);
+  ByteWriter out;
+  out.u8(kValueVersion);
+  out.u64(static_cast<std::uint64_t>(time));
+  return out.take();
 }
 
 Result<TimeMs> decode_stream_time(std::string_view bytes) {
-  return decode_number(bytes, -kLastTime, kLastTime, "the stream's time");
+  ByteReader in(bytes);
+  const auto version = in.u8();
+  const auto time = static_cast<TimeMs>(in.u64());
+  if (version != kValueVersion || !in.done() || time < -kLastTime || time > kLastTime) return damaged("the stream's time");
+  return time;
 }
 
 }  // namespace gapwatch::state

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -70,8 +71,12 @@ Result<PromptEvidenceName> parse_prompt_evidence_key(std::string_view rest);
 std::string encode_decision(const Decision& decision, const Catalog& catalog);
 Status decode_decision(std::string_view bytes, Catalog& catalog, Decision& decision);
 
-std::string encode_offset(Offset next);
-Result<Offset> decode_offset(std::string_view bytes);
+struct Position {
+  Offset next = 0;
+  std::optional<RecordMark> last;  // of the record before
+};
+std::string encode_position(const Position& position);
+Result<Position> decode_position(std::string_view bytes);
 
 std::string encode_stream_time(TimeMs time);
 Result<TimeMs> decode_stream_time(std::string_view bytes);

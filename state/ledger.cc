@@ -87,17 +87,33 @@ Shard* Ledger::shard(const std::string& topic, std::int32_t partition) {
   return at == shards_.end() ? nullptr : at->second.get();
 }
 
-Status Ledger::take_all() {
+namespace {
+
+Result<std::vector<PartitionPlace>> places_of(Store& store) {
   std::vector<PartitionPlace> places;
-  auto status = store_->scan(std::string(1, static_cast<char>(KeyKind::kOffset)),
-                             [&](std::string_view key, std::string_view) -> Status {
-                               auto place = parse_offset_key(key);
-                               if (!place) return place.error();
-                               places.push_back(std::move(*place));
-                               return {};
-                             });
-  if (!status) return status;
-  for (const auto& [topic, partition] : places) {
+  auto status = store.scan(std::string(1, static_cast<char>(KeyKind::kOffset)), [&](std::string_view key, std::string_view) -> Status {
+    auto place = parse_offset_key(key);
+    if (!place) return place.error();
+    places.push_back(std::move(*place));
+    return {};
+  });
+  if (!status) return status.error();
+  return places;
+}
+
+}  // namespace
+
+Result<bool> Ledger::knows_topic(const std::string& topic) const {
+  if (store_ == nullptr) return false;
+  const auto places = places_of(*store_);
+  if (!places) return places.error();
+  return std::any_of(places->begin(), places->end(), [&](const PartitionPlace& place) { return place.topic == topic; });
+}
+
+Status Ledger::take_all() {
+  const auto places = places_of(*store_);
+  if (!places) return places.error();
+  for (const auto& [topic, partition] : *places) {
     if (auto taken = take_partition(topic, partition); !taken) return taken.error();
   }
   return {};

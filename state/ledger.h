@@ -60,6 +60,8 @@ class Ledger {
   // Forgets a partition held; what was not checkpointed is lost (and will be read again).
   void drop_partition(const std::string& topic, std::int32_t partition);
   Shard* shard(const std::string& topic, std::int32_t partition);
+  // Whether the store has a partition of the topic.
+  Result<bool> knows_topic(const std::string& topic) const;
   const std::map<std::pair<std::string, std::int32_t>, std::unique_ptr<Shard>>& shards() const { return shards_; }
 
   // Every partition in the store is taken on: for inspection and export.

@@ -86,7 +86,12 @@ class Shard {
 
   // Where the stream stands: the offset after the last record counted, none before the first.
   std::optional<Offset> next_offset() const { return next_offset_; }
-  void set_next_offset(Offset next) { next_offset_ = next; }
+  // By what that record is known again; none where there was none, or a gapwatch that kept no mark counted it.
+  const std::optional<RecordMark>& last_record() const { return last_record_; }
+  void set_next_offset(Offset next, std::optional<RecordMark> last = std::nullopt) {
+    next_offset_ = next;
+    last_record_ = last;
+  }
 
   // Brings the sums up to date.
   void refresh();
@@ -101,7 +106,8 @@ class Shard {
   void collect(WriteBatch& batch);
   void saved();
   bool unsaved() const {
-    return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || !new_routes_.empty() || evidence_.unsaved();
+    return !unsaved_rows_.empty() || next_offset_ != saved_offset_ || last_record_ != saved_last_record_ ||
+           !new_routes_.empty() || evidence_.unsaved();
   }
 
   // Memory that evict() can free.
@@ -247,6 +253,7 @@ class Shard {
   std::uint32_t stored_names_ = 0, collected_names_ = 0;  // of these, durable, and in the last batch
   std::vector<std::vector<std::uint32_t>> id_of_column_;  // by channel
   std::optional<Offset> next_offset_, saved_offset_;
+  std::optional<RecordMark> last_record_, saved_last_record_;
 };
 
 }  // namespace gapwatch::state

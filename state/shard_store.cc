@@ -47,7 +47,7 @@ void Shard::collect(WriteBatch& batch) {
     batch.put(row_key(row), encode_row(row, catalog_.slice_name(row.slice), dictionary_of(row.channel, batch), times_));
   }
   for (const auto& [key, value] : new_routes_) batch.entries.push_back({key, value});
-  if (next_offset_) batch.put(offset_key(place_), encode_offset(*next_offset_));
+  if (next_offset_) batch.put(offset_key(place_), encode_position({*next_offset_, last_record_}));
   evidence_.collect(batch);
   std::stable_sort(batch.entries.begin() + first, batch.entries.end(),
                    [](const auto& a, const auto& b) { return a.key < b.key; });
@@ -60,6 +60,7 @@ void Shard::saved() {
   evidence_.saved();
   stored_names_ = collected_names_;
   saved_offset_ = next_offset_;
+  saved_last_record_ = last_record_;
 }
 
 Status Shard::load_row(std::string_view key, std::string_view value) {
@@ -92,9 +93,10 @@ Status Shard::load(Store& store, std::uint64_t cache) {
   auto offset = store.get(offset_key(place_));
   if (!offset) return offset.error();
   if (*offset) {
-    auto next = decode_offset(**offset);
-    if (!next) return in_partition(next.error(), topic_, partition_, offset_key(place_));
-    next_offset_ = saved_offset_ = *next;
+    auto position = decode_position(**offset);
+    if (!position) return in_partition(position.error(), topic_, partition_, offset_key(place_));
+    next_offset_ = saved_offset_ = position->next;
+    last_record_ = saved_last_record_ = position->last;
   }
   std::uint32_t names = 0;
   auto status = store.scan(key_prefix(KeyKind::kName, place_), [&](std::string_view, std::string_view value) -> Status {

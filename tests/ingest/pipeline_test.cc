@@ -1,12 +1,15 @@
 #include "ingest/pipeline.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include <random>
 
 #include "base/log.h"
 #include "ingest/memory_source.h"
 #include "state/ledger.h"
+#include "tests/support/process.h"
+#include "tests/support/temp_dir.h"
 
 namespace gapwatch::ingest {
 namespace {
@@ -218,6 +221,76 @@ TEST(Pipeline, BadRecordsAreCountedByReasonAndMoveTheOffset) {
   EXPECT_EQ(rejected, 3u);
   EXPECT_EQ(counters.skipped.size(), 1u);
   EXPECT_EQ(life.ledger.shard("scores", 0)->next_offset(), std::optional<Offset>(5));
+}
+
+// What lives of a file that grows and changes between them make of it; the state goes on.
+class GrowingFile : public ::testing::Test {
+ protected:
+  // Reads the file as it now is, to its end: the error, if any.
+  std::string read(const std::string& text, const std::string& format = "native") {
+    gapwatch::testing::write_file(path_, text);
+    config::Settings settings;
+    const auto source = make_file_source({path_}, 1 << 20, format == "csv" ? FileShape::kCsv : FileShape::kLines).value();
+    const auto decoder = make_decoder(format, settings.events).value();
+    state::Ledger ledger(settings, &store_);
+    EXPECT_TRUE(ledger.open());
+    Pipeline pipeline(*source, *decoder, ledger, clock_, milliseconds(1'000));
+    log::set_level(log::Level::kOff);
+    auto more = pipeline.step(milliseconds(0));
+    while (more && *more) more = pipeline.step(milliseconds(0));
+    EXPECT_TRUE(pipeline.close());
+    log::set_level(log::Level::kInfo);
+    counters_ = pipeline.counters();
+    return more ? "" : more.error().message;
+  }
+  std::uint64_t counted() const { return counters_.applied[static_cast<std::size_t>(state::Applied::kApplied)]; }
+
+  const gapwatch::testing::TempDir dir_;
+  const std::string path_ = (dir_.path() / "scores.jsonl").string();
+  const ManualClock clock_{0};
+  state::MemoryStore store_;
+  StreamCounters counters_;
+};
+
+TEST_F(GrowingFile, GoesOnBehindTheLastLine) {
+  const auto first = draw_line(0, 0, 0, true) + "\n" + draw_line(0, 0, 1, true), second = "\n\n" + draw_line(0, 0, 2, true) + "\n";
+  EXPECT_EQ(read(first), "");
+  EXPECT_EQ(counted(), 2u);
+  EXPECT_EQ(read(first + second), "");
+  EXPECT_EQ(counted(), 1u);
+  EXPECT_EQ(read(first + second), "");
+  EXPECT_EQ(counters_.records, 0u);
+}
+
+TEST_F(GrowingFile, ALastLineThatWasNotWholeIsCountedWhenItIs) {
+  const auto first = draw_line(0, 0, 0, true) + "\n", second = draw_line(0, 0, 1, true), third = draw_line(0, 0, 2, true);
+  for (const std::size_t cut : {std::size_t{1}, second.size() / 2, second.size() - 1}) {
+    EXPECT_EQ(read(first + second.substr(0, cut)), "");
+    EXPECT_EQ(counters_.rejected.size(), 1u) << cut;
+    EXPECT_EQ(read(first + second.substr(0, cut)), "");
+    EXPECT_EQ(counters_.records, 0u) << "it is as it was";
+  }
+  EXPECT_EQ(read(first + second + "\n" + third), "");
+  EXPECT_EQ(counted(), 2u);
+  EXPECT_TRUE(counters_.rejected.empty());
+}
+
+TEST_F(GrowingFile, AnotherFileUnderItsNameEndsTheRun) {
+  const auto first = draw_line(0, 0, 0, true) + "\n", second = draw_line(0, 0, 1, true) + "\n", other = draw_line(1, 0, 0, true) + "\n";
+  EXPECT_EQ(read(first + second), "");
+  EXPECT_THAT(read(first + other + second + second),
+              ::testing::HasSubstr(path_ + ":2: this is not the record that was counted there: the file is another one"));
+  EXPECT_EQ(counters_.records, 0u);
+  EXPECT_EQ(read(first + second + other), "") << "the old one is back";
+  EXPECT_EQ(counted(), 1u);
+}
+
+// What was read of it is counted, and cannot be taken back.
+TEST_F(GrowingFile, ALineThatCouldBeReadMayNotGoOn) {
+  EXPECT_EQ(read("eval,prompt,policy,correct,draw\ne,p,m,1,1", "csv"), "");
+  EXPECT_EQ(counted(), 1u);
+  EXPECT_THAT(read("eval,prompt,policy,correct,draw\ne,p,m,1,12\n", "csv"), ::testing::HasSubstr(path_ + ":2: this is not the record"));
+  EXPECT_EQ(counters_.records, 0u);
 }
 
 }  // namespace
