@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/wide.h"
+
 namespace gapwatch::stats {
 namespace {
 
@@ -33,7 +35,7 @@ ByteScores::ByteScores(const ScoreSpec& spec, const TrialPattern& pattern)
 }
 
 // Loops over bytes without branches, which compilers make vectors of.
-void ByteScores::add() {
+GAPWATCH_WIDE void ByteScores::add() {
   Bytes best{};
   for (std::size_t m = 0; m < pool_; ++m) {
     const Bytes& counts = counts_[m];
@@ -45,7 +47,7 @@ void ByteScores::add() {
   if (++rows_ == kMostRows) flush();
 }
 
-void ByteScores::add(Threshold& to) const {
+GAPWATCH_WIDE void ByteScores::add(Threshold& to) const {
   const std::uint8_t need = to.need;
   Bytes covering{}, pairs{}, all;
   all.fill(1);

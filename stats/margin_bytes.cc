@@ -4,24 +4,24 @@
 #include <array>
 #include <cstring>
 
+#include "base/wide.h"
+
 namespace gapwatch::stats {
 namespace {
 
-constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = kOnes << 7, kEven = 0x00FF00FF00FF00FF;
+constexpr std::size_t kPairs = 256;  // at a time
+// Prompts at a time, a byte each; and the same as words of two, for sums that do not fit a byte.
+constexpr std::size_t kLanes = 32, kMostChunks = 128;
+using Bytes = std::uint8_t __attribute__((vector_size(kLanes)));
+using Words = std::uint16_t __attribute__((vector_size(kLanes)));
 
-std::uint64_t sum_of_bytes(std::uint64_t word) {
-  const std::uint64_t pairs = (word & kEven) + ((word >> 8) & kEven);
-  return (pairs * 0x0001000100010001) >> 48;
-}
-
-// By byte, of bytes below 128: 1 where a >= b.
-std::uint64_t at_least(std::uint64_t a, std::uint64_t b) {
-  return (((a | kTops) - b) >> 7) & kOnes;
-}
-
-// Ones where the byte is 1, of bytes 0 or 1.
-std::uint64_t mask_of(std::uint64_t word) {
-  return (word << 8) - word;
+std::uint64_t sum_of(const Bytes& lanes) {
+  constexpr std::uint64_t kEven = 0x00FF00FF00FF00FF;
+  std::array<std::uint64_t, kLanes / 8> words;
+  std::memcpy(words.data(), &lanes, kLanes);
+  std::uint64_t sums = 0;  // four of them
+  for (const auto word : words) sums += (word & kEven) + ((word >> 8) & kEven);
+  return (sums * 0x0001000100010001) >> 48;
 }
 
 }  // namespace
@@ -29,10 +29,10 @@ std::uint64_t mask_of(std::uint64_t word) {
 ByteTable::ByteTable(std::span<const std::vector<std::uint32_t>> counts, std::vector<std::uint32_t> trials)
     : prompts_(counts.empty() ? 0 : counts[0].size()), trials_(std::move(trials)), columns_(counts.size()) {
   for (std::size_t m = 0; m < counts.size(); ++m) {
-    columns_[m].words.resize((prompts_ + 7) / 8);
+    columns_[m].bytes.resize((prompts_ + kLanes - 1) / kLanes * kLanes);
     std::uint64_t& sum = successes_.emplace_back(0);
     for (std::size_t i = 0; i < prompts_; ++i) {
-      columns_[m].bytes()[i] = static_cast<std::uint8_t>(counts[m][i]);
+      columns_[m].bytes[i] = static_cast<std::uint8_t>(counts[m][i]);
       sum += counts[m][i];
     }
   }
@@ -53,14 +53,8 @@ void write_up(std::uint8_t* circle, std::size_t size, std::size_t at, std::size_
   std::copy_n(from, first, circle + at);
   std::copy_n(from + first, count - first, circle);
 }
-void copy_reversed(const std::uint8_t* from, std::size_t count, std::uint8_t* to) {
-  for (; count >= 8; to += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, from + (count -= 8), 8);
-    word = __builtin_bswap64(word);
-    std::memcpy(to, &word, 8);
-  }
-  while (count > 0) *to++ = from[--count];
+GAPWATCH_WIDE void copy_reversed(const std::uint8_t* __restrict from, std::size_t count, std::uint8_t* __restrict to) {
+  for (std::size_t k = 0; k < count; ++k) to[k] = from[count - 1 - k];
 }
 void read_down(const std::uint8_t* circle, std::size_t size, std::size_t at, std::size_t count,
                std::uint8_t* to) {
@@ -79,36 +73,27 @@ void write_down(std::uint8_t* circle, std::size_t size, std::size_t at, std::siz
 
 void ByteTable::update(FastRandom& random, std::size_t turn, std::size_t a, std::size_t b) {
   const std::size_t space = bath_.make_space(trials_[a], trials_[b]), odd = Matching::turns(prompts_);
-  std::uint8_t *x = columns_[a].bytes(), *y = columns_[b].bytes();
+  std::uint8_t *x = columns_[a].bytes.data(), *y = columns_[b].bytes.data();
   HeatBath::Tables tables;
-  const auto draw = [&](std::size_t count) {
-    FastRandom own = random;  // its state in registers
-    for (std::size_t k = 0; k < count; k += 2) {
-      const std::uint64_t bits = own();
-      tables.number[k] = static_cast<std::uint32_t>(bits >> 32);
-      tables.number[k + 1] = static_cast<std::uint32_t>(bits);
-    }
-    random = own;
-    bath_.draw(space, tables, count);
-  };
-  if (prompts_ % 2 == 0) {  // the last one's partner is the turn
+  // Where the prompts are even in number, the last one's partner is the turn.
+  const std::size_t with_last = prompts_ % 2 == 0 ? 1 : 0;
+  if (with_last != 0) {
     tables.ia[0] = x[turn], tables.ib[0] = y[turn], tables.ja[0] = x[odd], tables.jb[0] = y[odd];
-    draw(1);
-    x[turn] = tables.ia[0], y[turn] = tables.ib[0], x[odd] = tables.ja[0], y[odd] = tables.jb[0];
   }
-  std::size_t count = 0;
-  for (std::size_t done = 0; done < odd / 2; done += count) {
-    count = std::min(HeatBath::Tables::kMost, odd / 2 - done);
+  std::size_t count = 0, at = with_last;
+  for (std::size_t done = 0; done < odd / 2 || at != 0; done += count, at = 0) {
+    count = std::min(kPairs, odd / 2 - done);
     const std::size_t up = (turn + 1 + done) % odd, down = (turn + odd - 1 - done) % odd;
-    read_up(x, odd, up, count, tables.ia.data());
-    read_up(y, odd, up, count, tables.ib.data());
-    read_down(x, odd, down, count, tables.ja.data());
-    read_down(y, odd, down, count, tables.jb.data());
-    draw(count);
-    write_up(x, odd, up, count, tables.ia.data());
-    write_up(y, odd, up, count, tables.ib.data());
-    write_down(x, odd, down, count, tables.ja.data());
-    write_down(y, odd, down, count, tables.jb.data());
+    read_up(x, odd, up, count, tables.ia.data() + at);
+    read_up(y, odd, up, count, tables.ib.data() + at);
+    read_down(x, odd, down, count, tables.ja.data() + at);
+    read_down(y, odd, down, count, tables.jb.data() + at);
+    bath_.draw(random, space, tables, at + count);
+    if (at != 0) x[turn] = tables.ia[0], y[turn] = tables.ib[0], x[odd] = tables.ja[0], y[odd] = tables.jb[0];
+    write_up(x, odd, up, count, tables.ia.data() + at);
+    write_up(y, odd, up, count, tables.ib.data() + at);
+    write_down(x, odd, down, count, tables.ja.data() + at);
+    write_down(y, odd, down, count, tables.jb.data() + at);
   }
 }
 
@@ -126,49 +111,61 @@ void ByteTable::add_score(const ScoreSpec& spec, const PatternScores& scores, Ta
   }
 }
 
-std::uint64_t ByteTable::sum_of_best() const {
+// Sums by lane are kept for kMostChunks, in which none of them overflows.
+GAPWATCH_WIDE std::uint64_t ByteTable::sum_of_best() const {
   std::uint64_t sum = 0;
-  for (std::size_t at = 0; at < columns_[0].words.size(); ++at) {
-    std::uint64_t best = columns_[0].words[at];
-    for (std::size_t m = 1; m < columns_.size(); ++m) {
-      const std::uint64_t other = columns_[m].words[at], keep = mask_of(at_least(best, other));
-      best = (best & keep) | (other & ~keep);
+  const std::size_t size = columns_[0].bytes.size();
+  for (std::size_t first = 0; first < size; first += kMostChunks * kLanes) {
+    Words sums{};
+    for (std::size_t at = first; at < std::min(size, first + kMostChunks * kLanes); at += kLanes) {
+      Bytes best{};
+      for (const auto& column : columns_) {
+        Bytes counts;
+        std::memcpy(&counts, column.bytes.data() + at, kLanes);
+        best = counts > best ? counts : best;
+      }
+      const auto words = reinterpret_cast<Words>(best);
+      sums += (words & 0xFF) + (words >> 8);
     }
-    sum += sum_of_bytes(best);
+    for (std::size_t k = 0; k < kLanes / 2; ++k) sum += sums[k];
   }
   return sum;
 }
 
-void ByteTable::add_threshold(std::uint64_t need, std::span<std::uint32_t> policy, std::uint32_t& any,
-                              std::uint32_t& all, std::uint64_t& uncovered) const {
-  constexpr std::size_t kMostWords = 255;  // whose ones, added up, fit a byte
-  const std::uint64_t needs = need * kOnes;
-  const std::size_t words = columns_[0].words.size(), pool = columns_.size();
+GAPWATCH_WIDE void ByteTable::add_threshold(std::uint64_t need, std::span<std::uint32_t> policy, std::uint32_t& any,
+                                            std::uint32_t& all, std::uint64_t& uncovered) const {
+  const auto needed = static_cast<std::uint8_t>(need);
+  const std::size_t size = columns_[0].bytes.size(), pool = columns_.size();
   std::uint64_t covering_pairs = 0, covered = 0;
-  for (std::size_t first = 0; first < words; first += kMostWords) {
-    std::array<std::uint64_t, kMostPoliciesInBytes> sums{};
-    std::uint64_t any_sum = 0, all_sum = 0;
-    for (std::size_t at = first; at < std::min(words, first + kMostWords); ++at) {
-      std::uint64_t before = 0, pairs = 0,
-                    everyone = kOnes;  // by byte: covering policies so far, pairs of them
+  for (std::size_t first = 0; first < size; first += kMostChunks * kLanes) {
+    std::array<Bytes, kMostPoliciesInBytes> sums;
+    std::fill_n(sums.begin(), pool, Bytes{});
+    Bytes any_sums{}, all_sums{};
+    Words pair_sums{};
+    for (std::size_t at = first; at < std::min(size, first + kMostChunks * kLanes); at += kLanes) {
+      Bytes before{}, pairs{}, everyone = ~Bytes{};  // by prompt: covering policies so far, pairs of them, whether all do
       for (std::size_t m = 0; m < pool; ++m) {
-        const std::uint64_t covers = at_least(columns_[m].words[at], needs);
-        pairs += before & mask_of(covers);
-        before += covers;
+        Bytes counts;
+        std::memcpy(&counts, columns_[m].bytes.data() + at, kLanes);
+        const auto covers = reinterpret_cast<Bytes>(counts >= needed);  // all bits, or none
+        pairs += before & covers;
+        before -= covers;
         everyone &= covers;
-        sums[m] += covers;
+        sums[m] -= covers;
       }
-      any_sum += at_least(before, kOnes);
-      all_sum += everyone;
-      covering_pairs += sum_of_bytes(pairs);
+      any_sums -= reinterpret_cast<Bytes>(before != 0);
+      all_sums -= everyone;
+      const auto words = reinterpret_cast<Words>(pairs);
+      pair_sums += (words & 0xFF) + (words >> 8);
     }
+    any += static_cast<std::uint32_t>(sum_of(any_sums));
+    all += static_cast<std::uint32_t>(sum_of(all_sums));
+    for (std::size_t k = 0; k < kLanes / 2; ++k) covering_pairs += pair_sums[k];
     for (std::size_t m = 0; m < pool; ++m) {
-      const auto sum = sum_of_bytes(sums[m]);
+      const auto sum = sum_of(sums[m]);
       policy[m] += static_cast<std::uint32_t>(sum);
       covered += sum;
     }
-    any += static_cast<std::uint32_t>(sum_of_bytes(any_sum));
-    all += static_cast<std::uint32_t>(sum_of_bytes(all_sum));
   }
   uncovered += uncovered_pairs(prompts_, pool, covered, covering_pairs);
 }

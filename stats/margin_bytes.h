@@ -1,5 +1,5 @@
 // The margin chain's table where all its prompts have the same trials, few of them: a count is a byte, and
-// eight prompts are looked at as one word.
+// many prompts are looked at as one vector.
 //
 // Threads: an object belongs to one thread; a copy goes its own way. Cost: margin_chain.h.
 // Source: statistics.md section 5.
@@ -26,7 +26,7 @@ class ByteTable {
   // prompts - 1 + prompts % 2 (see Matching).
   void update(FastRandom& random, std::size_t turn, std::size_t a, std::size_t b);
   std::uint32_t count(std::size_t policy, std::size_t prompt) const {
-    return columns_[policy].bytes()[prompt];
+    return columns_[policy].bytes[prompt];
   }
 
   // Whether add_score() can: equal trials, few policies, exact rates.
@@ -35,9 +35,7 @@ class ByteTable {
 
  private:
   struct Column {
-    std::vector<std::uint64_t> words;  // the last one is filled up with zeros
-    std::uint8_t* bytes() { return reinterpret_cast<std::uint8_t*>(words.data()); }
-    const std::uint8_t* bytes() const { return reinterpret_cast<const std::uint8_t*>(words.data()); }
+    std::vector<std::uint8_t> bytes;  // filled up with zeros to whole vectors
   };
   std::uint64_t sum_of_best() const;
   void add_threshold(std::uint64_t need, std::span<std::uint32_t> policy, std::uint32_t& any,

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint32_t kStream = 0x4D47;  // margin chains
 constexpr std::uint64_t kPilotRounds = 320, kFewestPilotRounds = 40;
-constexpr double kLagCorrelation = 0.25, kSlowLagCorrelation = 0.4;
+// Where correlations fall geometrically, half the samples count at 1/3.
+constexpr double kLagCorrelation = 1.0 / 3, kSlowLagCorrelation = 0.4;
 
 // The informative prompts, column by column, ordered by class (then as in the table).
 struct Rows {
@@ -89,11 +90,15 @@ class Chain {
   std::uint64_t moves_a_round() const { return columns_.size() / 2 * (rows_.count / 2); }
 
   void round(FastRandom& random) {
-    for (std::size_t k = columns_.size(); k > 1; --k)
-      std::swap(columns_[k - 1], columns_[bounded(random, k)]);
-    for (std::size_t k = 0; k + 1 < columns_.size(); k += 2) {
-      update_columns(random, std::min(columns_[k], columns_[k + 1]), std::max(columns_[k], columns_[k + 1]));
+    if (turn_ == 0) {
+      for (std::size_t k = columns_.size(); k > 1; --k)
+        std::swap(columns_[k - 1], columns_[bounded(random, k)]);
     }
+    Matching matching(columns_.size(), turn_);
+    for (std::size_t k = 0, l = 0; matching.next(k, l);) {
+      update_columns(random, std::min(columns_[k], columns_[l]), std::max(columns_[k], columns_[l]));
+    }
+    turn_ = (turn_ + 1) % Matching::turns(columns_.size());
     if (!long_cycles_) return;
     for (std::size_t k = 0; k < rows_.count; ++k) move_along_cycle(random);
   }
@@ -231,6 +236,7 @@ class Chain {
   const PatternScores* bytes_scores_ = nullptr;     // where it can score itself
   std::vector<std::vector<std::uint32_t>> counts_;  // else; by policy, then row
   std::vector<std::size_t> columns_;
+  std::size_t turn_ = 0;  // of the tournament of policies, each of which begins in an order of its own
   ScoreAccumulator sums_;
   TableScore score_;
   TableStatistics statistics_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/wide.h"
 #include "stats/redeal_sampler.h"
 
 namespace gapwatch::stats {
@@ -60,13 +61,16 @@ std::size_t HeatBath::make_space(std::uint32_t trials_a, std::uint32_t trials_b)
   }
   const std::uint32_t rows = trials_a + trials_b + 1, columns = 2 * trials_a + 1;
   spaces_.push_back(
-      {trials_a, trials_b, rows, columns, std::vector<std::uint32_t>(std::size_t{rows} * rows * columns, 0)});
+      {trials_a, trials_b, columns, std::vector<std::uint32_t>(std::size_t{rows} * (rows + 1) / 2 * columns, 0)});
   return spaces_.size() - 1;
 }
 
 // Bytes in, bytes out, without branches: what a compiler makes vectors of.
-void HeatBath::draw(std::size_t space, Tables& tables, std::size_t count) {
+GAPWATCH_WIDE void HeatBath::draw(FastRandom& random, std::size_t space, Tables& tables, std::size_t given) {
   Space& s = spaces_[space];
+  // Up to a whole vector, with tables of nothing but failures.
+  const std::size_t count = (given + PackedAlias::kVector - 1) / PackedAlias::kVector * PackedAlias::kVector;
+  for (auto* each : {&tables.ia, &tables.ib, &tables.ja, &tables.jb}) std::fill(each->begin() + given, each->begin() + count, 0);
   const std::uint8_t even = s.trials_a == s.trials_b ? 0xFF : 0;
   Aims aims;
   // Exchanging the rows maps x to column_a - x; exchanging columns of the same trials maps it to row - x.
@@ -84,10 +88,12 @@ void HeatBath::draw(std::size_t space, Tables& tables, std::size_t count) {
     aims.columns[k] = columns;
     aims.column[k] = v ^ ((v ^ other) & columns);
   }
-  const std::uint32_t rows = s.rows, columns = s.columns;
-  for (std::size_t k = 0; k < count; ++k)
-    aims.at[k] = (aims.low[k] * rows + aims.high[k]) * columns + aims.column[k];
-  draw_rows(s, aims, tables, count);
+  const std::uint32_t columns = s.columns;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint32_t low = aims.low[k], high = aims.high[k];
+    aims.at[k] = ((high * (high + 1) >> 1) + low) * columns + aims.column[k];
+  }
+  draw_rows(random, s, aims, given, count);
   for (std::size_t k = 0; k < count; ++k) {
     const std::uint8_t x = aims.drawn[k], reflected = aims.low[k] - x,
                        in_a = x ^ ((x ^ reflected) & aims.columns[k]), back = aims.column_a[k] - in_a,
@@ -101,22 +107,32 @@ void HeatBath::draw(std::size_t space, Tables& tables, std::size_t count) {
 }
 
 // Of the smaller row and column.
-void HeatBath::draw_rows(Space& space, Aims& aims, const Tables& tables, std::size_t count) {
-  Tables::Each<std::uint32_t> fraction;
-  for (std::size_t k = 0; k < count; ++k) {
+GAPWATCH_WIDE void HeatBath::draw_rows(FastRandom& random, Space& space, Aims& aims, std::size_t given, std::size_t count) {
+  Tables::Each<std::uint32_t> slots, numbers, fraction;
+  const std::uint32_t* const known = space.slots.data();
+  FastRandom own = random;  // its state in registers; one number is worked out while another slot is waited for
+  for (std::size_t k = 0; k < count; k += 2) {
+    const std::uint64_t bits = k < given ? own() : ~std::uint64_t{0};
+    numbers[k] = static_cast<std::uint32_t>(bits >> 32);
+    numbers[k + 1] = static_cast<std::uint32_t>(bits);
+    slots[k] = known[aims.at[k]];
+    slots[k + 1] = known[aims.at[k + 1]];
+  }
+  random = own;
+  std::uint32_t missing = 0;
+  for (std::size_t k = 0; k < count; ++k) missing |= slots[k] == 0 ? 1 : 0;
+  for (std::size_t k = 0; k < count && missing != 0; ++k) {
     std::uint32_t& slot = space.slots[aims.at[k]];
     if (slot == 0) slot = build(space, aims.low[k], aims.high[k], aims.column[k]);
-    const std::uint64_t shifted = static_cast<std::uint64_t>(tables.number[k]) << (slot & 15);
-    aims.at[k] = (slot >> 4) + static_cast<std::uint32_t>(shifted >> 32);
-    fraction[k] = static_cast<std::uint32_t>(shifted);
+    slots[k] = slot;
   }
-  const std::uint32_t* packed = packed_.data();
   for (std::size_t k = 0; k < count; ++k) {
-    const std::uint32_t entry = packed[aims.at[k]], top = fraction[k] >> 16;
-    bool other = top >= entry >> 16;
-    if (top == entry >> 16) other = (fraction[k] & 0xFFFF) >= low_bits_[aims.at[k]];
-    aims.drawn[k] = static_cast<std::uint8_t>(entry >> (other ? 0 : 8));
+    const std::uint32_t bits = slots[k] & 15, number = numbers[k];
+    aims.at[k] = (slots[k] >> 4) - 1 + PackedAlias::entry_of(number, bits);
+    fraction[k] = PackedAlias::fraction_of(number, bits);
   }
+  for (std::size_t k = 0; k < count; ++k) slots[k] = laws_[aims.at[k]];
+  laws_.pick(slots, aims.at, fraction, count, aims.drawn.data());
 }
 
 std::uint32_t HeatBath::build(const Space& space, std::uint32_t row_i, std::uint32_t row_j,
@@ -128,12 +144,7 @@ std::uint32_t HeatBath::build(const Space& space, std::uint32_t row_i, std::uint
   for (auto x = s.low; x < s.high; ++x) scratch_.push_back(scratch_.back() * ratio_at(m, x));
   std::array<AliasEntry, 64> row;
   build_alias_row(scratch_, static_cast<std::uint32_t>(s.low), row.data(), bits);
-  const auto first = static_cast<std::uint32_t>(packed_.size());
-  for (const auto& entry : std::span(row).first(std::size_t{1} << bits)) {
-    packed_.push_back((entry.keep & 0xFFFF0000) | (std::uint32_t{entry.own} << 8) | entry.alias);
-    low_bits_.push_back(static_cast<std::uint16_t>(entry.keep & 0xFFFF));
-  }
-  return (first << 4) | bits;
+  return ((laws_.add(std::span(row).first(std::size_t{1} << bits)) + 1) << 4) | bits;
 }
 
 }  // namespace gapwatch::stats

@@ -6,9 +6,12 @@
 // Source: Vose, "A linear algorithm for generating random numbers with a given distribution" (1991).
 #pragma once
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace gapwatch::stats {
 
@@ -34,5 +37,30 @@ inline std::uint32_t alias_pick(const AliasEntry* row, std::uint32_t bits, std::
       0u - static_cast<std::uint32_t>(static_cast<std::uint32_t>(number << bits) >= entry.keep);
   return entry.own ^ ((entry.own ^ entry.alias) & other);
 }
+
+// Rows of outcomes below 256, for many look-ups at once: the upper 16 bits of `keep`, own and alias in a word; the lower 16
+// bits lie apart and are looked at once in 65,536 draws.
+class PackedAlias {
+ public:
+  // Look-ups at once; they cost least in whole vectors, so room is for one beyond 256.
+  static constexpr std::size_t kVector = 32, kMost = 256 + kVector;
+  template <typename T>
+  using Each = std::array<T, kMost>;
+
+  // The place of its first entry.
+  std::uint32_t add(std::span<const AliasEntry> row);
+  // In a row of 2^bits entries, by a number that is uniform on 32 bits: the place of the entry from the row's first, and
+  // the fraction that pick() takes.
+  static std::uint32_t entry_of(std::uint32_t number, std::uint32_t bits) { return (number >> 1) >> (31 - bits); }
+  static std::uint32_t fraction_of(std::uint32_t number, std::uint32_t bits) { return number << bits; }
+  std::uint32_t operator[](std::uint32_t at) const { return packed_[at]; }
+  // The outcomes of the first `count` `entries`, which lie `at` these places, as alias_pick() gives them.
+  void pick(const Each<std::uint32_t>& entries, const Each<std::uint32_t>& at, const Each<std::uint32_t>& fraction,
+            std::size_t count, std::uint8_t* outcomes) const;
+
+ private:
+  std::vector<std::uint32_t> packed_;
+  std::vector<std::uint16_t> low_bits_;
+};
 
 }  // namespace gapwatch::stats

@@ -14,6 +14,30 @@ std::size_t quantile_index(std::size_t count, double level) {
   return static_cast<std::size_t>(std::max(1.0, place)) - 1;
 }
 
+// The values that nth_element would put at two places of the ascending order, low <= high. Statistics are whole numbers of
+// few values, so mostly they are counted.
+std::pair<std::int64_t, std::int64_t> two_of_ordered(std::span<const std::int64_t> samples, std::size_t low, std::size_t high) {
+  const auto [least, most] = std::ranges::minmax(samples);
+  const auto range = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least);
+  if (range > 2 * samples.size()) {
+    std::vector<std::int64_t> ordered(samples.begin(), samples.end());
+    const auto first = ordered.begin() + static_cast<std::ptrdiff_t>(low), second = ordered.begin() + static_cast<std::ptrdiff_t>(high);
+    std::nth_element(ordered.begin(), second, ordered.end());
+    const auto at_high = *second;
+    std::nth_element(ordered.begin(), first, second);
+    return {*first, at_high};
+  }
+  std::vector<std::uint32_t> counts(range + 1, 0);
+  for (const auto x : samples) ++counts[static_cast<std::size_t>(x - least)];
+  std::size_t below = 0, value = 0;
+  const auto walk_to = [&](std::size_t place) {
+    while (below + counts[value] <= place) below += counts[value++];
+    return least + static_cast<std::int64_t>(value);
+  };
+  const auto at_low = walk_to(low);
+  return {at_low, walk_to(high)};
+}
+
 // 1 + of both counts and of the total: a Monte Carlo p-value is never zero.
 double tail(std::size_t hits, std::size_t of) {
   return (1 + static_cast<double>(hits)) / (1 + static_cast<double>(of));
@@ -43,13 +67,10 @@ NullComparison compare_with_samples(std::int64_t observed, std::span<const std::
     lower += x <= observed + tolerance;
   }
   out.mean = static_cast<double>(sum / static_cast<long double>(samples.size())) / scale;
-  std::vector<std::int64_t> ordered(samples.begin(), samples.end());
-  const auto low = ordered.begin() + static_cast<std::ptrdiff_t>(quantile_index(ordered.size(), kLow));
-  const auto high = ordered.begin() + static_cast<std::ptrdiff_t>(quantile_index(ordered.size(), kHigh));
-  std::nth_element(ordered.begin(), high, ordered.end());
-  out.p95 = static_cast<double>(*high) / scale;
-  std::nth_element(ordered.begin(), low, high);
-  out.p05 = static_cast<double>(*low) / scale;
+  const auto [low, high] =
+      two_of_ordered(samples, quantile_index(samples.size(), kLow), quantile_index(samples.size(), kHigh));
+  out.p05 = static_cast<double>(low) / scale;
+  out.p95 = static_cast<double>(high) / scale;
   out.p_upper = tail(upper, samples.size());
   out.p_lower = tail(lower, samples.size());
   out.fraction_upper = static_cast<double>(upper) / static_cast<double>(samples.size());

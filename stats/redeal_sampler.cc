@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/wide.h"
 #include "stats/log_concave.h"
 
 namespace gapwatch::stats {
@@ -112,6 +113,7 @@ RowSampler::RowSampler(const TrialPattern& pattern, std::uint64_t min_successes,
   if (order_.empty()) return;
   last_ = order_.back();
   tables_built_ = fits(pattern, max_successes);
+  in_bytes_ = tables_built_ && std::ranges::all_of(pattern.trials, [](auto n) { return n <= ByteScores::kMostTrials; });
   if (tables_built_) build(min_successes, max_successes, log_weights);
 }
 
@@ -172,6 +174,7 @@ void RowSampler::build(std::uint64_t min_successes, std::uint64_t max_successes,
     stages_.push_back(stage);
     before += n;
   }
+  if (in_bytes()) packed_.add(entries_);
 }
 
 // How many of the `left` successes this policy gets, the later ones having `after` trials.
@@ -202,24 +205,37 @@ void RowSampler::draw_by_inversion(FastRandom& random, std::uint64_t successes, 
   counts[last_] = static_cast<std::uint32_t>(left);
 }
 
-void RowSampler::draw(FastRandom& random, std::uint64_t successes, std::size_t tables, ByteScores& to) const {
-  std::array<std::uint32_t, ByteScores::kTables> left, numbers;
+GAPWATCH_WIDE void RowSampler::draw(FastRandom& random, std::uint64_t successes, std::size_t tables, ByteScores& to) const {
+  static_assert(ByteScores::kTables <= PackedAlias::kMost);
+  PackedAlias::Each<std::uint32_t> left, numbers, at, fraction, entries;
   left.fill(static_cast<std::uint32_t>(successes));
-  FastRandom own = random;             // its state in registers
-  for (const Stage stage : stages_) {  // a copy: bytes that are written could be anything's
-    for (std::size_t r = 0; r < tables; r += 2) {
-      const std::uint64_t bits = own();
-      numbers[r] = static_cast<std::uint32_t>(bits >> 32);
-      numbers[r + 1] = static_cast<std::uint32_t>(bits);
+  FastRandom own = random;  // its state in registers
+  const auto two_numbers = [&](std::size_t r) {
+    const std::uint64_t bits = own();
+    numbers[r] = static_cast<std::uint32_t>(bits >> 32);
+    numbers[r + 1] = static_cast<std::uint32_t>(bits);
+  };
+  for (std::size_t r = 0; r < tables; r += 2) two_numbers(r);
+  for (std::size_t j = 0; j < stages_.size(); ++j) {
+    const Stage stage = stages_[j];  // a copy: bytes that are written could be anything's
+    const auto first = static_cast<std::uint32_t>(stage.first);
+    for (std::size_t r = 0; r < tables; ++r) {
+      at[r] = first + ((left[r] - stage.least) << stage.bits) + PackedAlias::entry_of(numbers[r], stage.bits);
+      fraction[r] = PackedAlias::fraction_of(numbers[r], stage.bits);
+    }
+    if (tables % 2 != 0) at[tables] = first;
+    if (j + 1 < stages_.size()) {  // the next numbers are worked out while entries are waited for
+      for (std::size_t r = 0; r < tables; r += 2) {
+        two_numbers(r);
+        entries[r] = packed_[at[r]];
+        entries[r + 1] = packed_[at[r + 1]];
+      }
+    } else {
+      for (std::size_t r = 0; r < tables; ++r) entries[r] = packed_[at[r]];
     }
     std::uint8_t* counts = to.counts(stage.policy);
-    const AliasEntry* rows = entries_.data() + stage.first;
-    for (std::size_t r = 0; r < tables; ++r) {
-      const AliasEntry* row = rows + (static_cast<std::size_t>(left[r] - stage.least) << stage.bits);
-      const std::uint32_t count = alias_pick(row, stage.bits, numbers[r]);
-      counts[r] = static_cast<std::uint8_t>(count);
-      left[r] -= count;
-    }
+    packed_.pick(entries, at, fraction, tables, counts);
+    for (std::size_t r = 0; r < tables; ++r) left[r] -= counts[r];
   }
   random = own;
   std::uint8_t* last = to.counts(last_);

@@ -61,10 +61,8 @@ class RowSampler {
     counts[last_] = left;
   }
 
-  // The same for the next row of `tables` tables at once.
-  bool in_bytes() const {
-    return tables_built_;
-  }  // whether it can be; trials are at most ByteScores::kMostTrials
+  // The same for the next row of `tables` tables at once, where it can: few trials.
+  bool in_bytes() const { return in_bytes_; }
   void draw(FastRandom& random, std::uint64_t successes, std::size_t tables, ByteScores& to) const;
 
  private:
@@ -81,9 +79,10 @@ class RowSampler {
   const TrialPattern* pattern_;
   std::vector<std::size_t> order_;  // policies with trials
   std::size_t last_ = 0;
-  bool tables_built_ = false;
+  bool tables_built_ = false, in_bytes_ = false;
   std::vector<Stage> stages_;
   std::vector<AliasEntry> entries_;
+  PackedAlias packed_;  // the same, where in_bytes
 };
 
 }  // namespace gapwatch::stats
