@@ -19,9 +19,10 @@ bool AlarmNews::due(const std::string& monitor) const {
   return wait == waits_.end() || clock_.steady_now() >= wait->second.until;
 }
 
-void AlarmNews::finish(state::Ledger& ledger, const PostResult& result) {
-  const auto [monitor, alarm] = *under_way_;
-  under_way_.reset();
+void AlarmNews::finish(state::Ledger& ledger, const PostEnd& end) {
+  const auto [monitor, alarm] = under_way_.at(end.key);
+  const auto& result = end.result;
+  under_way_.erase(end.key);
   auto delivery = state::Delivery::kDelivered;
   if (result.outcome == PostOutcome::kTaken) {
     log::info(fmt::format("monitor {}: alarm {} posted; the webhook {}", monitor, alarm, result.detail));
@@ -46,29 +47,32 @@ void AlarmNews::finish(state::Ledger& ledger, const PostResult& result) {
 void AlarmNews::follow(state::Ledger& ledger,
                        const std::vector<std::shared_ptr<const exporters::MonitorReport>>& reports,
                        const std::function<Status()>& make_durable) {
-  if (under_way_) {
-    const auto result = webhook_->result();
-    if (!result) return;
-    finish(ledger, *result);
+  while (webhook_) {
+    const auto end = webhook_->result();
+    if (!end) break;
+    finish(ledger, *end);
   }
   auto& book = ledger.book();
+  std::vector<std::pair<state::MonitorIndex, Post>> posts;
   for (const auto& report : reports) {
     const auto found = book.find(report->name);
     if (!found) continue;
-    const auto index = *found;
-    const auto& config = ledger.catalog().monitors()[index]->config;
-    const auto alarm = book.at(index).alarms;
-    if (book.at(index).delivery != state::Delivery::kPending || config.webhook.empty() || !due(config.name)) continue;
-    book.set_delivery(index, state::Delivery::kUnderWay);
-    if (!make_durable()) {
+    const auto& config = ledger.catalog().monitors()[*found]->config;
+    if (book.at(*found).delivery != state::Delivery::kPending || config.webhook.empty() || !due(config.name)) continue;
+    const auto id = alarm_id(config.name, book.at(*found).alarms);
+    posts.push_back({*found, {config.webhook, exporters::alarm_json(*report, id), id}});
+    under_way_[id] = {config.name, book.at(*found).alarms};
+    book.set_delivery(*found, state::Delivery::kUnderWay);
+  }
+  const bool durable = posts.empty() || make_durable().ok();
+  if (!posts.empty() && !webhook_) webhook_ = std::make_unique<Webhook>();
+  for (auto& [index, post] : posts) {
+    if (durable) {
+      webhook_->post(std::move(post));
+    } else {
+      under_way_.erase(post.key);
       book.set_delivery(index, state::Delivery::kPending);
-      return;
     }
-    if (!webhook_) webhook_ = std::make_unique<Webhook>();
-    const auto id = alarm_id(config.name, alarm);
-    webhook_->post({config.webhook, exporters::alarm_json(*report, id), id});
-    under_way_ = UnderWay{config.name, alarm};
-    return;
   }
 }
 

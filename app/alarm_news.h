@@ -40,12 +40,12 @@ class AlarmNews {
     std::chrono::steady_clock::time_point until{};
     std::chrono::milliseconds next{1'000};
   };
-  void finish(state::Ledger& ledger, const PostResult& result);
+  void finish(state::Ledger& ledger, const PostEnd& end);
   bool due(const std::string& monitor) const;
 
   const Clock& clock_;
   std::unique_ptr<Webhook> webhook_;  // made with the first message
-  std::optional<UnderWay> under_way_;
+  std::map<std::string, UnderWay> under_way_;  // by the message's key
   std::map<std::string, Wait> waits_;  // by monitor
 };
 

@@ -12,9 +12,9 @@ namespace gapwatch::app {
 namespace {
 
 int run(const std::string& path) {
+  block_signals();  // first of all: one that comes early waits until there is somebody to hear it
   auto settings = load_config(path);
   if (!settings) return fail(settings.error(), kUsage);
-  block_signals();
   const auto host = settings->http.listen.substr(0, settings->http.listen.rfind(':'));
   const auto* scheme = settings->http.tls_certificate.empty() ? "http" : "https";
   const SystemClock clock;

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "app/version.h"
 
@@ -125,9 +126,12 @@ class Webhook::Worker {
 
   void post(Post post) { asio::co_spawn(context_, run(std::move(post)), asio::detached); }
 
-  std::optional<PostResult> result() {
+  std::optional<PostEnd> result() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(result_, std::nullopt);
+    if (ended_.empty()) return std::nullopt;
+    auto end = std::move(ended_.back());
+    ended_.pop_back();
+    return end;
   }
 
  private:
@@ -142,20 +146,20 @@ class Webhook::Worker {
       result = {sent ? PostOutcome::kUnknown : PostOutcome::kRefused, what};
     }
     const std::lock_guard lock(mutex_);
-    result_ = std::move(result);
+    ended_.push_back({post.key, std::move(result)});
   }
 
   const std::chrono::milliseconds time_;
   asio::io_context context_;
   asio::executor_work_guard<asio::io_context::executor_type> guard_{context_.get_executor()};
   std::mutex mutex_;
-  std::optional<PostResult> result_;
+  std::vector<PostEnd> ended_;
   std::thread thread_;
 };
 
 Webhook::Webhook(std::chrono::milliseconds time) : worker_(std::make_unique<Worker>(time)) {}
 Webhook::~Webhook() = default;
 void Webhook::post(Post post) { worker_->post(std::move(post)); }
-std::optional<PostResult> Webhook::result() { return worker_->result(); }
+std::optional<PostEnd> Webhook::result() { return worker_->result(); }
 
 }  // namespace gapwatch::app

@@ -1,4 +1,4 @@
-// Webhook: posts one JSON message at a time to an http:// or https:// address, beside everything else.
+// Webhook: posts JSON messages to http:// or https:// addresses, beside each other and everything else.
 //
 // An attempt ends in one of three ways, because the caller must never send the same message twice:
 //   kTaken    the receiver answered 2xx
@@ -28,15 +28,20 @@ struct Post {
   std::string key;  // sent as Idempotency-Key: names the message
 };
 
+struct PostEnd {
+  std::string key;
+  PostResult result;
+};
+
 class Webhook {
  public:
   explicit Webhook(std::chrono::milliseconds time = std::chrono::seconds(10));
-  ~Webhook();  // breaks an attempt off
+  ~Webhook();  // breaks attempts off
 
-  // Begins an attempt; only while none is under way.
+  // Begins an attempt.
   void post(Post post);
-  // How the attempt ended, once; nothing while it is under way.
-  std::optional<PostResult> result();
+  // An attempt that ended, each once, by the message's key; nothing while all are under way.
+  std::optional<PostEnd> result();
 
  private:
   class Worker;

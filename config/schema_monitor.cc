@@ -233,27 +233,6 @@ void add_statistics(std::vector<Binding<M>>& table) {
   table.push_back(retire());
 }
 
-void add_tests(std::vector<Binding<M>>& table) {
-  table.push_back(setting(
-      "evaluate_every", duration(std::chrono::milliseconds(100), std::chrono::hours(24)),
-      [](auto& m) { return &m.evaluate_every; }, "How often the null tests run."));
-  table.push_back(setting(
-      "nulls.replicates", whole(20, 1'000'000), [](auto& m) { return &m.nulls.replicates; },
-      "Samples of each null law."));
-  table.push_back(setting(
-      "nulls.seed", whole(0, std::numeric_limits<std::uint64_t>::max()),
-      [](auto& m) { return &m.nulls.seed; }, "The same seed on the same counts gives the same numbers."));
-  table.push_back(setting(
-      "alarm.alpha", number(0, 1, Ends::kOpen), [](auto& m) { return &m.alpha; },
-      "The chance that the alarm ever goes off without specialization, however often anyone looks: it does when the "
-      "evidence reaches 1 / alpha. Also the level at which a report says that a gap exceeds a null, by fixed-sample "
-      "p-values, which are not for repeated looks."));
-  table.push_back(setting(
-      "alarm.threshold", number(0, 1, Ends::kOpenLow), [](auto& m) { return &m.alarm_threshold; },
-      "The threshold of a report's headline and of the population gap, and the one at which the list of prompts "
-      "says that policies disagree."));
-}
-
 // An address to post to may hold a secret, so it is never shown.
 std::vector<Binding<M>> webhook() {
   auto url = custom<M>("alarm.webhook", "text", "http:// or https:// address",
@@ -290,6 +269,28 @@ std::vector<Binding<M>> webhook() {
   return {url, file};
 }
 
+void add_tests(std::vector<Binding<M>>& table) {
+  table.push_back(setting(
+      "evaluate_every", duration(std::chrono::milliseconds(100), std::chrono::hours(24)),
+      [](auto& m) { return &m.evaluate_every; }, "How often the null tests run."));
+  table.push_back(setting(
+      "nulls.replicates", whole(20, 1'000'000), [](auto& m) { return &m.nulls.replicates; },
+      "Samples of each null law."));
+  table.push_back(setting(
+      "nulls.seed", whole(0, std::numeric_limits<std::uint64_t>::max()),
+      [](auto& m) { return &m.nulls.seed; }, "The same seed on the same counts gives the same numbers."));
+  table.push_back(setting(
+      "alarm.alpha", number(0, 1, Ends::kOpen), [](auto& m) { return &m.alpha; },
+      "The chance that the alarm ever goes off without specialization, however often anyone looks: it does when the "
+      "evidence reaches 1 / alpha. Also the level at which a report says that a gap exceeds a null, by fixed-sample "
+      "p-values, which are not for repeated looks."));
+  table.push_back(setting(
+      "alarm.threshold", number(0, 1, Ends::kOpenLow), [](auto& m) { return &m.alarm_threshold; },
+      "The threshold of a report's headline and of the population gap, and the one at which the list of prompts "
+      "says that policies disagree."));
+  for (auto& binding : webhook()) table.push_back(std::move(binding));
+}
+
 void add_evidence(std::vector<Binding<M>>& table) {
   table.push_back(setting(
       "evidence.enabled", flag(), [](auto& m) { return &m.evidence.enabled; },
@@ -317,7 +318,6 @@ const std::vector<Binding<Monitor>>& defaults_table() {
     add_statistics(table);
     add_tests(table);
     add_evidence(table);
-    for (auto& binding : webhook()) table.push_back(std::move(binding));
     return table;
   }();
   return kTable;

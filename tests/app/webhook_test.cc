@@ -48,9 +48,10 @@ class Receiver {
 
 PostResult send(Webhook& webhook, const std::string& url) {
   webhook.post({url, R"({"a":1})", "id"});
-  std::optional<PostResult> result;
-  EXPECT_TRUE(eventually([&] { return (result = webhook.result()).has_value(); }));
-  return result.value_or(PostResult{});
+  std::optional<PostEnd> end;
+  EXPECT_TRUE(eventually([&] { return (end = webhook.result()).has_value(); }));
+  EXPECT_EQ(end->key, "id");
+  return end->result;
 }
 
 TEST(Webhook, AnAnswerOf2xxIsTakenAndAnotherIsRefused) {
@@ -114,19 +115,21 @@ struct Alarmed {
   std::unique_ptr<state::Ledger> ledger;
   std::vector<std::shared_ptr<const exporters::MonitorReport>> reports{report_of("m")};
 
-  explicit Alarmed(const std::string& url) {
+  explicit Alarmed(const std::string& url, const std::string& other_url = "") {
     // The first is not shown: nobody hears of its eval. Alarms and reports are matched by name.
-    for (const auto& [name, eval] : {std::pair{"quiet", "elsewhere"}, {"m", "eval"}}) {
+    for (const auto& [name, eval] : {std::pair{"quiet", "elsewhere"}, {"m", "eval"}, {"other", "eval"}}) {
       auto& monitor = settings.monitors.emplace_back();
       monitor.name = name;
       monitor.eval = eval;
       monitor.scorer = "scorer";
-      monitor.webhook = url;
+      monitor.webhook = name == std::string("other") ? other_url : url;
     }
     open();
     const testing::PoolStream stream{.seed = 3, .specialists = true};
     for (std::uint64_t n = 0; n < 12'000; ++n) ledger->shard("t", 0)->apply(stream.event(n));
-    EXPECT_EQ(ledger->book().settle(1, {40, true, false, true, 1})->to, state::AlarmState::kEvidence);
+    for (const state::MonitorIndex index : {1, 2}) {
+      EXPECT_EQ(ledger->book().settle(index, {40, true, false, true, 1})->to, state::AlarmState::kEvidence);
+    }
   }
   static std::shared_ptr<const exporters::MonitorReport> report_of(const std::string& name) {
     auto report = std::make_shared<exporters::MonitorReport>();
@@ -138,7 +141,7 @@ struct Alarmed {
     EXPECT_TRUE(ledger->open());
     EXPECT_TRUE(ledger->take_partition("t", 0));
   }
-  state::Delivery delivery() { return ledger->book().at(1).delivery; }
+  state::Delivery delivery(state::MonitorIndex index = 1) { return ledger->book().at(index).delivery; }
   Status save() { return ledger->checkpoint(); }
 };
 
@@ -168,6 +171,22 @@ TEST(AlarmNews, IsSentAgainWhileItIsRefusedAndNeverAfterItWasTaken) {
   EXPECT_EQ(alarmed.delivery(), state::Delivery::kDelivered);
   EXPECT_EQ(receiver.bodies().size(), 3u);
   EXPECT_NE(receiver.bodies()[0].find(R"("id":"m/1")"), std::string::npos) << receiver.bodies()[0];
+}
+
+TEST(AlarmNews, AReceiverThatDoesNotAnswerHoldsUpNoOther) {
+  boost::asio::io_context context;
+  Tcp::acceptor silent(context, {Tcp::v4(), 0});  // connections wait for ever
+  Receiver receiver({200});
+  Alarmed alarmed(receiver.url(), "http://127.0.0.1:" + std::to_string(silent.local_endpoint().port()) + "/");
+  alarmed.reports.insert(alarmed.reports.begin(), Alarmed::report_of("other"));
+  ManualClock clock(1'000);
+  AlarmNews news(clock);
+  ASSERT_TRUE(eventually([&] {
+    news.follow(*alarmed.ledger, alarmed.reports, [&] { return alarmed.save(); });
+    return alarmed.delivery() == state::Delivery::kDelivered;
+  }));
+  EXPECT_EQ(alarmed.delivery(2), state::Delivery::kUnderWay);
+  EXPECT_EQ(receiver.bodies().size(), 1u);
 }
 
 TEST(AlarmNews, NothingIsSentBeforeItIsKnownForGood) {

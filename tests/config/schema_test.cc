@@ -79,7 +79,10 @@ TEST(Schema, EvidenceAndAlarmHaveTheirPlace) {
   EXPECT_EQ(m.evidence.horizon, 12u);
   EXPECT_EQ(m.alpha, 0.05);
   EXPECT_EQ(m.webhook, "https://hooks.example/hunter2");
-  EXPECT_EQ(describe(*loaded.settings).find("hunter2"), std::string::npos) << "an address is a secret";
+  const auto shown = describe(*loaded.settings);
+  EXPECT_EQ(shown.find("hunter2"), std::string::npos) << "an address is a secret";
+  const auto monitor = shown.substr(shown.find("- name: m"));
+  EXPECT_EQ(monitor.find(" alarm:"), monitor.rfind(" alarm:")) << "a key that is there twice cannot be read: " << monitor;
   const Environment none = [](const std::string&) { return std::nullopt; };
   const auto family = load("alarms: {family: average}\n", "c.yaml", none, SourceNeed::kOptional);
   ASSERT_TRUE(family.settings);
