@@ -1,5 +1,5 @@
 // GAPWATCH_WIDE before a function: compiled twice, for any x86-64 and for those with 256-bit integer vectors; the machine at
-// hand decides at the start. For loops over bytes and integers: their results are the same bits. Elsewhere, and under
+// hand decides at the start. For loops over integers, and over reals (nothing is contracted): the results are the same bits. Elsewhere, and under
 // sanitizers (which are not ready when that is decided), it is nothing.
 #pragma once
 

@@ -21,6 +21,16 @@ Bet& BetLine::next() {
   return filling_->bets[filling_->size++];
 }
 
+Bet::More& BetLine::more() {
+  auto& batch = *filling_;
+  if (batch.more_size == batch.more.size()) batch.more.emplace_back();
+  auto& more = batch.more[batch.more_size++];
+  more.seed = 0;
+  more.propensities.clear();
+  batch.bets[batch.size - 1].more = &more;
+  return more;
+}
+
 void BetLine::drain() {
   if (handed_over_) {
     std::unique_lock lock(mutex_);
@@ -79,6 +89,7 @@ void BetLine::take(Batch& batch) {
     }
     batch.bets[i].taker->take(batch.bets[i]);
   }
+  batch.more_size = 0;
 }
 
 }  // namespace gapwatch::state

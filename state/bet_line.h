@@ -4,7 +4,7 @@
 // each were taken at once. Whoever looks at evidence drains the line first.
 //
 // Threads: one owner puts and drains; takers are called from the line's thread, or from the owner's within drain()
-// where little waits or the system gives no thread. Cost: some 120 bytes a bet, at most ten thousand of them.
+// where little waits or the system gives no thread. Cost: 64 bytes a bet, at most ten thousand of them.
 #pragma once
 
 #include <condition_variable>
@@ -33,21 +33,27 @@ class BetTaker {
   ~BetTaker() = default;
 };
 
-struct Bet {
+// A cache line, for it goes from one core to another.
+struct alignas(64) Bet {
   enum class Kind : std::uint8_t { kResponse, kAmendment, kRetraction };
+  // What few bets have.
+  struct More {
+    std::uint64_t seed = 0;            // of the partition, where it has none yet; 0: it has
+    std::vector<double> propensities;  // by column; empty: not all are known
+  };
 
   BetTaker* taker = nullptr;
-  MonitorIndex monitor = 0;
-  std::uint32_t place = 0, column = 0;
-  Kind kind = Kind::kResponse;
-  bool success = false;  // not of a retraction
-  std::string_view prompt;      // memory of the shard
+  const More* more = nullptr;   // null: nothing
+  const char* prompt = nullptr;  // memory of the shard, prompt_bytes of it
   std::uint64_t identity = 0;   // which response of the cell it is
   std::uint64_t order = 0;      // its place in order of request
-  std::uint64_t seed = 0;       // of the partition, where it has none yet
   TimeMs time = 0;              // 0: none
-  std::vector<double> propensities;  // by column; empty: not all are known
+  std::uint32_t place = 0, column = 0, prompt_bytes = 0;
+  std::uint16_t monitor = 0;    // a MonitorIndex, of which there are fewer
+  Kind kind = Kind::kResponse;
+  bool success = false;  // not of a retraction
 };
+static_assert(sizeof(Bet) == 64);
 
 class BetLine {
  public:
@@ -58,6 +64,8 @@ class BetLine {
 
   // The next place: every field is to be set before the next call. What it held before is anything.
   Bet& next();
+  // The rest of the bet that next() gave last, empty.
+  Bet::More& more();
   // Returns when all have been taken.
   void drain();
 
@@ -66,6 +74,8 @@ class BetLine {
   struct Batch {
     std::vector<Bet> bets = std::vector<Bet>(kTogether);
     std::size_t size = 0;
+    std::deque<Bet::More> more;
+    std::size_t more_size = 0;
   };
   void hand_over();
   void work();

@@ -148,26 +148,28 @@ void ShardEvidence::changed(const Row& row, std::uint32_t column, const Event& e
     if (!judged(before) && monitor.slice && row.slice != *monitor.slice) continue;
     Bet& bet = line_.next();
     bet.taker = this;
-    bet.monitor = index;
+    bet.monitor = static_cast<std::uint16_t>(index);
     bet.place = row.number;
     bet.column = own;
     bet.kind = !judged(before) ? Bet::Kind::kResponse : judged(now) ? Bet::Kind::kAmendment : Bet::Kind::kRetraction;
     bet.success = now == DrawOutcome::kSuccess;
-    bet.prompt = row.prompt;
+    bet.more = nullptr;
+    bet.prompt = row.prompt.data();
+    bet.prompt_bytes = static_cast<std::uint32_t>(row.prompt.size());
     bet.identity = identity_of(event);
     bet.order = order_of(event, track->options.horizon);
     bet.time = event.time.value_or(0);
-    bet.propensities.clear();
-    if (bet.kind != Bet::Kind::kResponse) continue;
-    propensities(*track, monitor, event, own, bet.propensities);
-    bet.seed = track->seeded ? 0 : seed_of(row.prompt, track->part.columns.name(own), bet.identity);
+    if (bet.kind != Bet::Kind::kResponse || (track->seeded && event.propensities.empty())) continue;
+    auto& more = line_.more();
+    propensities(*track, monitor, event, own, more.propensities);
+    if (!track->seeded) more.seed = seed_of(row.prompt, track->part.columns.name(own), bet.identity);
     track->seeded = true;
   }
 }
 
 void ShardEvidence::take(const Bet& bet) {
   Track& track = *tracks_[bet.monitor];
-  if (track.look(bet.place) == nullptr) track.name_prompt(bet.place, bet.prompt);
+  if (track.look(bet.place) == nullptr) track.name_prompt(bet.place, {bet.prompt, bet.prompt_bytes});
   if (bet.kind == Bet::Kind::kResponse) {
     add(track, bet);
   } else {
@@ -177,7 +179,7 @@ void ShardEvidence::take(const Bet& bet) {
 
 void ShardEvidence::add(Track& track, const Bet& bet) {
   if (track.part.seed == 0) {
-    track.part.seed = bet.seed;
+    track.part.seed = bet.more == nullptr ? 0 : bet.more->seed;
     track.part_unsaved = true;
   }
   if (track.stored_only(bet.place)) track.slot(bet.place);  // with what is gone
@@ -199,7 +201,7 @@ void ShardEvidence::add(Track& track, const Bet& bet) {
   response.policy = bet.column;
   response.success = bet.success;
   response.sequence = bet.order;
-  response.propensities = bet.propensities;
+  if (bet.more != nullptr) response.propensities = bet.more->propensities;
   const auto& closed = track.bets().add(track.part.evidence, slot.evidence, response, track);
   if (closed.plain || closed.margin) book_.step(bet.monitor, closed, bet.time);
 }

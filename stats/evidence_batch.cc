@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/wide.h"
+
 namespace gapwatch::stats {
 
 namespace {
@@ -59,7 +61,7 @@ void Batch::add(std::uint32_t policy, bool success) {
   successes = static_cast<std::uint8_t>(successes + (success ? 1 : 0));
 }
 
-void plain_batch(const Batch& batch, const BatchLanes& tilts, Lanes& log_e) {
+GAPWATCH_WIDE void plain_batch(const Batch& batch, const BatchLanes& tilts, Lanes& log_e) {
   if (!batch.informative()) {
     log_e.fill(0);
     return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/wide.h"
+
 namespace gapwatch::stats {
 
 const std::array<Component, kComponents> kComponentTable{{{0.25, 1, 1, 0},
@@ -70,7 +72,7 @@ void plain_tilts(const Learned& learned, double fitted_variance, const Pooled& p
   tilts[11] = 0;
 }
 
-void tilt_weights(const Lanes& tilts, Lanes& weights) {
+GAPWATCH_WIDE void tilt_weights(const Lanes& tilts, Lanes& weights) {
   Lanes x, sum;
   for (std::size_t lane = 0; lane < kLaneCount; ++lane) x[lane] = tilts[lane] * (1.0 / 32);
   sum.fill(kExpCoefficients[10]);

@@ -3,11 +3,12 @@
 #include <cassert>
 #include <cmath>
 
+#include "base/wide.h"
 #include "stats/evidence_batch.h"
 
 namespace gapwatch::stats {
 
-void pair_pool(std::span<const Lanes> tilts, std::span<const bool> won, Lanes& log_e) {
+GAPWATCH_WIDE void pair_pool(std::span<const Lanes> tilts, std::span<const bool> won, Lanes& log_e) {
   assert(tilts.size() == won.size() && tilts.size() <= kPoolSize);
   std::array<Lanes, kPoolSize + 1> elementary{};
   elementary[0].fill(1);

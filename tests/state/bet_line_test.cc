@@ -8,7 +8,16 @@ namespace gapwatch::state {
 namespace {
 
 struct Recorder final : BetTaker {
-  void take(const Bet& bet) override { taken.push_back(bet.identity); }
+  void take(const Bet& bet) override {
+    taken.push_back(bet.identity);
+    const bool rare = bet.identity % 5 == 0;
+    if (bet.more == nullptr || !rare) {
+      EXPECT_EQ(bet.more != nullptr, rare);
+      return;
+    }
+    EXPECT_EQ(bet.more->seed, bet.identity);
+    EXPECT_EQ(bet.more->propensities.size(), bet.identity % 3) << "and nothing of who had the place before";
+  }
   void prefetch(const Bet&, int) const override {}
   std::vector<std::uint64_t> taken;
 };
@@ -17,6 +26,11 @@ void put(BetLine& line, Recorder& recorder, std::uint64_t sequence) {
   Bet& bet = line.next();
   bet.taker = &recorder;
   bet.identity = sequence;
+  bet.more = nullptr;
+  if (sequence % 5 != 0) return;
+  auto& more = line.more();
+  more.seed = sequence;
+  more.propensities.resize(sequence % 3, 0.5);
 }
 
 // Between two drains nothing, a few, or more than all batches hold.
