@@ -4,6 +4,9 @@
 #include <syslog.h>
 
 #include <charconv>
+#include <future>
+#include <system_error>
+#include <thread>
 
 #include "base/log.h"
 #include "config/text.h"
@@ -46,6 +49,21 @@ int to_timeout(milliseconds wait) { return static_cast<int>(std::clamp<std::int6
 
 milliseconds until(Deadline deadline) {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()));
+}
+
+void end_within(Handle handle, milliseconds wait) {
+  auto ended = std::make_shared<std::promise<void>>();
+  const auto end = ended->get_future();
+  try {
+    std::thread([client = handle.get(), ended] {
+      rd_kafka_destroy(client);
+      ended->set_value();
+    }).detach();
+  } catch (const std::system_error&) {
+    return;  // no thread to be had: as it is, then
+  }
+  (void)handle.release();
+  if (end.wait_for(wait) != std::future_status::ready) log::warn("kafka: the client does not end; it is left to the process's end");
 }
 
 // librdkafka takes a port beyond 65535 for another one.

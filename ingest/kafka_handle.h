@@ -41,6 +41,10 @@ int to_timeout(std::chrono::milliseconds wait);
 // What is left, never negative.
 std::chrono::milliseconds until(Deadline deadline);
 
+// Waits for the client's end for so long at most: librdkafka 2.0 may wait for ever, where a topic was deleted under it
+// (a deleted partition's queue keeps its messages, and they the client). Then what is left of it ends with the process.
+void end_within(Handle handle, std::chrono::milliseconds wait);
+
 // The properties of a client to be. The first that is refused is the error of make().
 class Settings {
  public:

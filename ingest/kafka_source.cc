@@ -22,6 +22,8 @@ class KafkaSource final : public Source, private HeaderReader {
 
   ~KafkaSource() override {
     if (handle_ && !closed_) shut(nullptr);
+    queue_.reset();
+    if (handle_) kafka::end_within(std::move(handle_), std::chrono::seconds(5));
   }
 
   Status start(milliseconds start_wait) {
@@ -249,8 +251,9 @@ class KafkaSource final : public Source, private HeaderReader {
     const kafka::PartitionList list(rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_list_add(list.get(), held.name.topic.c_str(), held.name.partition)->offset = to;
     auto* const error = rd_kafka_seek_partitions(handle_.get(), list.get(), 5'000);
+    const bool failed = error != nullptr || list->elems[0].err != RD_KAFKA_RESP_ERR_NO_ERROR;
     rd_kafka_error_destroy(error);
-    return error == nullptr && list->elems[0].err == RD_KAFKA_RESP_ERR_NO_ERROR;
+    return !failed;
   }
 
   // While nothing was read, a topic may have been made anew: what came since waits until it is known to be the old one.
@@ -305,11 +308,7 @@ class KafkaSource final : public Source, private HeaderReader {
     if (free == held_.end()) free = held_.insert(free, Held{});
     free->name = {partition.topic, partition.partition};
     auto next = handler_->on_assigned(static_cast<PartitionIndex>(free - held_.begin()), free->name);
-    if (!next) {
-      failure_ = next.error();
-      return;
-    }
-    if (!*next) next = begin(static_cast<PartitionIndex>(free - held_.begin()), free->name);
+    if (next && !*next) next = begin(static_cast<PartitionIndex>(free - held_.begin()), free->name);
     if (!next) {
       failure_ = next.error();
       return;
@@ -386,7 +385,7 @@ class KafkaSource final : public Source, private HeaderReader {
   std::string last_trouble_;
   bool paused_ = false, resumed_ = false, closing_ = false, closed_ = false;
   kafka::Handle handle_;
-  kafka::Queue queue_;  // goes before handle_
+  kafka::Queue queue_;
 };
 
 }  // namespace
